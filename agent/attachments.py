@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 from typing import Any
 
-from agent.messages import ApiMessage, Block, Message
+from agent.messages import AgentMessage, ApiMessage, Block
 
 # The API takes 32 MB a request; the rest is for the text.
 REQUEST_BYTES = 28_000_000
@@ -44,13 +44,13 @@ def _list_parts(block: Block) -> list[Block]:
     return [part for part in parts if isinstance(part, dict)]
 
 
-async def with_texts(messages: Sequence[Message], read: Read) -> list[Message]:
+async def with_texts(messages: Sequence[AgentMessage], read: Read) -> list[AgentMessage]:
     """The messages with the contents of their text files in place of the references."""
     wanted = [each for message in messages for each in list_text_file_ids(message.blocks)]
     return with_files(messages, await read(wanted) if wanted else {})
 
 
-def with_files(messages: Sequence[Message], files: Mapping[str, bytes]) -> list[Message]:
+def with_files(messages: Sequence[AgentMessage], files: Mapping[str, bytes]) -> list[AgentMessage]:
     """`with_texts`, of files that were read already."""
     if not files:
         return list(messages)
@@ -68,7 +68,7 @@ def _with_text(block: Block, files: Mapping[str, bytes]) -> Block:
     return block | {"source": {"type": "text", "media_type": TEXT, "data": text}}
 
 
-def limit_files(messages: Sequence[Message], limit: int = REQUEST_BYTES) -> list[Message]:
+def limit_files(messages: Sequence[AgentMessage], limit: int = REQUEST_BYTES) -> list[AgentMessage]:
     """The messages with the oldest files as placeholders where all would not fit one request.
 
     A fold over the messages in order: what was replaced once stays replaced. It makes

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from agent.messages import Message
+from agent.messages import AgentMessage
 
 HOUR = 3_600.0  # seconds after which the time is told again
 LONGEST_NAME = 64  # characters of a zone's name; the longest there is has 32
@@ -36,7 +36,7 @@ class Days(NamedTuple):
     last: date
 
     @classmethod
-    def of(cls, messages: Iterable[Message]) -> "Days | None":
+    def of(cls, messages: Iterable[AgentMessage]) -> "Days | None":
         """The days of those messages whose time is known."""
         days = {to_local(each.at, each.zone).date() for each in messages if each.at}
         return cls(min(days), max(days)) if days else None

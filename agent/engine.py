@@ -8,9 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from agent.compaction.deadline import OutOfTime, finish_in_time
 from agent.compaction.failures import SummaryRejected
-from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import rewrite, summarise
 from agent.compaction.plan import (
     Plan,
@@ -20,6 +18,8 @@ from agent.compaction.plan import (
     render_chapters,
 )
 from agent.compaction.policy import BACKGROUND, ContextLoad, Extent, Policy, Trigger, find_trigger
+from agent.compaction.writing.deadline import OutOfTime, finish_in_time
+from agent.compaction.writing.job import Job, WrittenSummary
 from agent.context.assemble import Context, Size, measure, trim
 from agent.context.previews import decide_cuts, sum_sent_tokens
 from agent.context.pruning import Pruning, plan_pruning
@@ -27,7 +27,7 @@ from agent.context.request import CACHE_SECONDS, find_long_pause
 from agent.context.shortening import shorten_turn
 from agent.context.summary import Summary
 from agent.errors import gettext_noop
-from agent.messages import Message, RawTokens, RealTokens, Usage
+from agent.messages import AgentMessage, RawTokens, RealTokens, Usage
 from agent.tokens import Factor, Limits, TokenCounter, is_believable, is_output_believable
 
 # Before the cache expires, so that a summary and its correction are there when it does. One that
@@ -100,14 +100,14 @@ def meter(
     return MeteredContext(context, size, RealTokens(used), estimated=True)
 
 
-def _believes_output(context: Context, report: UsageReport, after: Sequence[Message]) -> bool:
+def _believes_output(context: Context, report: UsageReport, after: Sequence[AgentMessage]) -> bool:
     """Whether the reply that `after` begins with can have had as few tokens as were reported."""
     written = [message for message in after[:1] if message.number == report.number]
     output, factor = report.usage.output_tokens, context.limits.factor
     return all(is_output_believable(output, message, factor) for message in written)
 
 
-def _certain_before(context: Context, size: Size, after: Sequence[Message]) -> RealTokens:
+def _certain_before(context: Context, size: Size, after: Sequence[AgentMessage]) -> RealTokens:
     """What the prompt that `after` followed held for certain."""
     countable = [message for message in after if message.is_countable]
     return RealTokens(size.certain - sum_sent_tokens(countable, context.limits))
@@ -290,7 +290,7 @@ def measure_sent(metered: MeteredContext, sent: Context, counter: TokenCounter) 
 # --- After a reply --------------------------------------------------------------------------------
 
 
-def learn_from_reply(factor: Factor, raw: RawTokens, usage: Usage, reply: Message) -> Factor:
+def learn_from_reply(factor: Factor, raw: RawTokens, usage: Usage, reply: AgentMessage) -> Factor:
     """The factor after a reply to a prompt of `raw` tokens: the same where its server reported
     fewer tokens of output than the reply holds."""
     if not is_output_believable(usage.output_tokens, reply, factor):

@@ -40,7 +40,7 @@ def encode_json(value: Any) -> bytes:
 
 
 @dataclass(frozen=True)
-class Message:
+class AgentMessage:
     """One message of the active branch; `tokens` is the raw count, before the model's factor.
     `pasted` are the parts of its text, in characters, that its author did not type; None:
     unknown. `thinking`: what its model reported of its thinking. `at`: when it was stored, in

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.attachments import find_reference
-from agent.messages import Block, Message, RawTokens, RealTokens, Usage, result_text
+from agent.messages import AgentMessage, Block, RawTokens, RealTokens, Usage, result_text
 from agent.model_names import find_id
 from agent.vocabulary import load_encoding
 
@@ -81,7 +81,7 @@ class TokenCounter:
 
     def count_blocks(self, blocks: list[Block]) -> RawTokens:
         """Raw tokens of one message. Without its thinking, of which the text that is shown tells
-        nothing; see `Message.thinking`."""
+        nothing; see `AgentMessage.thinking`."""
         return RawTokens(MESSAGE_OVERHEAD + sum(map(self._count_block, blocks)))
 
     def _count_block(self, block: Block) -> int:
@@ -164,7 +164,7 @@ def is_believable(reported: int, estimate: RealTokens, factor: Factor) -> bool:
     return reported >= BELIEVED_SHARE * estimate
 
 
-def is_output_believable(reported: int, written: Message, factor: Factor) -> bool:
+def is_output_believable(reported: int, written: AgentMessage, factor: Factor) -> bool:
     """Whether an answer can have had so few tokens. Its thinking only adds to them, and of a short
     one, or of what the server's own tools did, nobody but the server knows them."""
     if written.tokens < LEARNING_MINIMUM or not written.is_countable:

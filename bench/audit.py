@@ -19,9 +19,9 @@ from pathlib import Path
 from random import Random
 from time import process_time
 
-from agent.compaction.evidence import Source
-from agent.compaction.verify import audit
-from agent.messages import Message, RawTokens
+from agent.audit.audit import audit
+from agent.audit.evidence import Source
+from agent.messages import AgentMessage, RawTokens
 from bench.audit_sentences import LANGUAGES, Four, Language
 from bench.dialogues import read_dialogues
 from bench.report import Report, percentile
@@ -66,7 +66,7 @@ def judge(case: Case) -> str:
 def make_source(texts: Sequence[str]) -> Source:
     return Source(
         [
-            Message(n, "user", [{"type": "text", "text": text}], RawTokens(0))
+            AgentMessage(n, "user", [{"type": "text", "text": text}], RawTokens(0))
             for n, text in enumerate(texts, 1)
         ]
     )

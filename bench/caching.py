@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.context.assemble import Context, assemble
-from agent.messages import Block, Message, RawTokens, Role, Usage
+from agent.messages import AgentMessage, Block, RawTokens, Role, Usage
 from agent.tokens import Factor, Limits, Prices
 from bench.report import Report
 from chat.importers.pi import SessionMessage, parse_session
@@ -31,7 +31,7 @@ TOOLS = ("run", "read", "bash", "edit", "write")
 class Session:
     """Messages, and the seconds that passed before each."""
 
-    messages: Sequence[Message]
+    messages: Sequence[AgentMessage]
     gaps: Sequence[float]
 
 
@@ -49,10 +49,10 @@ def make_session(
 ) -> Session:
     """An authored session: so many turns of so many rounds, each of so many calls at once with
     `result` tokens each; `thought` tokens of thinking before each reply."""
-    messages: list[Message] = []
+    messages: list[AgentMessage] = []
 
     def add(role: Role, *blocks: Block) -> None:
-        messages.append(Message(len(messages) + 1, role, list(blocks), RawTokens(0)))
+        messages.append(AgentMessage(len(messages) + 1, role, list(blocks), RawTokens(0)))
 
     for turn in range(turns):
         add("user", _text(f"Task {turn}: mend what fails, and say what it was."))
@@ -70,7 +70,7 @@ def read_session(path: Path, *, thought: int = 0) -> Session:
     with path.open("rb") as file:
         recorded = [each for each in parse_session(file).messages if each.blocks]
     messages = [
-        Message(number, each.role, _with_thought(each, thought), RawTokens(0))
+        AgentMessage(number, each.role, _with_thought(each, thought), RawTokens(0))
         for number, each in enumerate(recorded, 1)
     ]
     times = [each.at.timestamp() if each.at else 0.0 for each in recorded]

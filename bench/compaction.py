@@ -236,7 +236,7 @@ def run_part(setting: Setting, report: Report, part: str) -> None:
 
 def built_in_prices() -> Prices:
     """The model's prices, from the product's table."""
-    from chat.queries.model_profiles import BUILT_IN, CACHE_WRITE
+    from chat.engine.model_profiles import BUILT_IN, CACHE_WRITE
 
     known = BUILT_IN[MODEL]
     read = known.input_price * known.cache_read

@@ -61,7 +61,7 @@ def make_conversation(owner: Any, length: int, *, tail: int = TAIL) -> Any:
 def next_turn(conversation: Any) -> None:
     """Everything that comes before the next request, except writing the rows."""
     from agent.context.assemble import assemble
-    from chat.queries.conversation import load_state
+    from chat.engine.state import load_state
 
     state = load_state(conversation.pk)
     assert state.due() is None
@@ -71,7 +71,7 @@ def next_turn(conversation: Any) -> None:
 def plan(conversation: Any) -> None:
     """What `/compact` would summarise and keep."""
     from agent.compaction.policy import Trigger
-    from chat.queries.conversation import load_state
+    from chat.engine.state import load_state
     from chat.queries.summaries import plan_for
 
     plan_for(load_state(conversation.pk), Trigger.MANUAL)

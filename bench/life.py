@@ -16,15 +16,15 @@ from itertools import cycle, islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.compaction.chapters import Chapter
-from agent.compaction.job import Job
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import plan_compaction
 from agent.compaction.policy import Policy
+from agent.compaction.writing.job import Job
 from agent.context.assemble import Context, measure
 from agent.context.request import Request
 from agent.context.summary import Summary
 from agent.engine import compact
-from agent.messages import Message, Role
+from agent.messages import AgentMessage, Role
 from agent.model.reply import Reply, fold_message
 from agent.tokens import Factor, Limits, Model, Prices, TokenCounter
 from bench.processes import ROOT
@@ -245,7 +245,7 @@ class Life:
     writer: CarelessWriter
     counter: TokenCounter
     policy: Policy = field(default_factory=Policy)
-    messages: list[Message] = field(default_factory=list)
+    messages: list[AgentMessage] = field(default_factory=list)
     chapters: list[Chapter] = field(default_factory=list)
     summary: Summary = field(default_factory=Summary)
     texts: list[str] = field(default_factory=list)
@@ -255,7 +255,7 @@ class Life:
         blocks = [protocol.text(text)]
         number = len(self.messages) + 1
         tokens = self.counter.count_blocks(blocks)
-        self.messages.append(Message(number, role, blocks, tokens))
+        self.messages.append(AgentMessage(number, role, blocks, tokens))
 
     def compact_if_due(self) -> None:
         """As before a request; without its cost, so that a life takes seconds."""

@@ -50,7 +50,7 @@ def store_dialogue(dialogue: Dialogue) -> Any:
     """A conversation of a user of its own, with the dialogue in it; the scope of a tool call."""
     from accounts.models import User
     from chat.importers.pi import Session, SessionMessage
-    from chat.services.importing import import_session
+    from chat.services.library.importing import import_session
     from chat.tools.scope import Scope
 
     user = User.objects.create(username=f"recall{User.objects.count()}")

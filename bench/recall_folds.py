@@ -3,7 +3,8 @@
 `python -m bench.recall_folds --data DIRECTORY`: each dialogue of LoCoMo and BEAM in turn is left
 out; from plain BM25 the constants are chosen anew on all others, one after another from a fixed
 list, twice round, and those that did best there are asked the questions of the one left out.
-No database: the index is kept in memory, as `chat/services/search_index.py` makes it. Some minutes.
+No database: the index is kept in memory, as
+`chat/services/library/search_index.py` makes it. Some minutes.
 """
 
 import argparse

@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.compaction.borne_out import Given, GivenQuotes
-from agent.compaction.correction import apply_correction
-from agent.compaction.evidence import Source, find_citations, remove_citations
-from agent.compaction.facts.words import TOKEN, clean
-from agent.compaction.verify import Mistake, audit
-from agent.messages import Message, RawTokens, Role
-from agent.model.reply import Reply
+from agent.audit.audit import Mistake, audit
+from agent.audit.correction import apply_correction
+from agent.audit.evidence import Source, find_citations, remove_citations
+from agent.audit.facts.words import TOKEN, clean
+from agent.audit.quotes import Given, GivenQuotes
+from agent.messages import AgentMessage, RawTokens, Role
 from bench.report import Report
 
 FILE = Path(__file__).with_name("restatements.txt")
@@ -43,14 +42,14 @@ class Restatement:
     true: bool
     bullet: str
     quotes: Sequence[Given]
-    messages: Sequence[Message]
+    messages: Sequence[AgentMessage]
     half: int
 
 
 def read_restatements(file: Path = FILE) -> list[Restatement]:
     """All of a file."""
     found: list[Restatement] = []
-    language, messages = "", list[Message]()
+    language, messages = "", list[AgentMessage]()
     counted: Counter[str] = Counter()
     for line in file.read_text("utf-8").splitlines():
         mark, _, rest = line.partition(" ")
@@ -58,7 +57,7 @@ def read_restatements(file: Path = FILE) -> list[Restatement]:
             language, messages = rest, []
         elif mark in _ROLES:
             block = {"type": "text", "text": rest}
-            messages.append(Message(len(messages) + 1, _ROLES[mark], [block], RawTokens(0)))
+            messages.append(AgentMessage(len(messages) + 1, _ROLES[mark], [block], RawTokens(0)))
         elif mark in ("+", "-"):
             kind, bullet, *places = (part.strip() for part in rest.split("|"))
             quotes = tuple(_read_quotes(bullet, places, messages))
@@ -69,7 +68,7 @@ def read_restatements(file: Path = FILE) -> list[Restatement]:
 
 
 def _read_quotes(
-    bullet: str, places: Sequence[str], messages: Sequence[Message]
+    bullet: str, places: Sequence[str], messages: Sequence[AgentMessage]
 ) -> Iterator[Given]:
     """Those of an honest model."""
     for place in (part for each in places for part in each.split()):
@@ -80,12 +79,12 @@ def _read_quotes(
             yield Given((number,), _read(messages[number - 1]))
 
 
-def _read(message: Message) -> str:
+def _read(message: AgentMessage) -> str:
     text: str = message.blocks[0]["text"]
     return text
 
 
-def _split(message: Message) -> list[str]:
+def _split(message: AgentMessage) -> list[str]:
     return [each.strip() for each in _SENTENCE.findall(_read(message))]
 
 
@@ -104,8 +103,7 @@ def judge_answered(each: Restatement) -> str:
     outcome, wrong = _audit(each, line, {})
     if not wrong:
         return outcome
-    block = {"type": "text", "text": f"1. {answer(each)}"}
-    text, given = apply_correction(line, wrong, Reply([block]))
+    text, given = apply_correction(line, wrong, f"1. {answer(each)}")
     outcome, _ = _audit(each, text, given)
     return outcome
 

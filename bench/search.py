@@ -100,7 +100,7 @@ def store_person(name: str, messages: int, seed: int) -> Any:
     """A person with so many messages, in conversations of equal length."""
     from accounts.models import User
     from chat.models import Conversation, Message
-    from chat.services.search_index import index_messages
+    from chat.services.library.search_index import index_messages
 
     writer, owner = Writer(seed), User.objects.create(username=name)
     each = messages // CONVERSATIONS
@@ -190,7 +190,7 @@ def measure_writing(report: Report, conversation: Any) -> None:
     """What the index costs a message that is stored, each in a transaction of its own."""
     from django.db import transaction
 
-    from chat.services.search_index import index_messages
+    from chat.services.library.search_index import index_messages
 
     writer, times = Writer(5), Times()
     for number in range(STORED):

@@ -48,9 +48,10 @@ class Stopwatch:
 
 def take_turn(user: Any, conversation: Any) -> Stopwatch:
     """One turn as `chat.live` has it done, and a piece of fixed work to compare machines by."""
+    from chat.engine import model_server
     from chat.models import Turn
-    from chat.queries import model_server
-    from chat.services import endings, gaps, preparations, requests
+    from chat.services.summary import gaps, preparations
+    from chat.services.turns import endings, requests
 
     watch = Stopwatch()
     with watch.time("send"):

@@ -1,64 +1,38 @@
 """What this process counts because no row has it; `chat.web.metrics` shows it."""
 
-from collections import Counter
-from enum import StrEnum
-from threading import Lock
+from functools import partial
 
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 
-class Fault(StrEnum):
-    """A defect that did not stop the process, or a limit that something came up against."""
+REGISTRY = CollectorRegistry()
+disable_created_metrics()  # otherwise each has a second one, of the time when it was made
+_counter = partial(Counter, namespace="everlong", registry=REGISTRY)
 
-    REQUEST_REPAIRED = "request_repaired"
-    REQUEST_REFUSED = "request_refused"
-    NOT_DRAWN = "not_drawn"
-    USAGE_NOT_BELIEVED = "usage_not_believed"
-    NOT_PREPARED = "not_prepared"
-    STATEMENTS_LEFT = "statements_left"
-
-
-WORDS = {
-    Fault.REQUEST_REPAIRED: "Requests that broke a rule of the API and went out as text.",
-    Fault.REQUEST_REFUSED: "Requests that broke a rule of the API and did not go out.",
-    Fault.NOT_DRAWN: "Content that was shown as its source, because drawing it failed.",
-    Fault.USAGE_NOT_BELIEVED: "Answers for which the server reported too few tokens to be true.",
-    Fault.STATEMENTS_LEFT: "Statements that left a summary, because all chapters were too large.",
-    Fault.NOT_PREPARED: "Summaries that were not prepared: over the tokens of a day, or a fault.",
-}
-
-_lock = Lock()
-_counted: Counter[Fault] = Counter()
-
-
-def count_fault(fault: Fault, times: int = 1) -> None:
-    """Count one more, or several."""
-    with _lock:
-        _counted[fault] += times
-
-
-def read_fault_count(fault: Fault) -> int:
-    """How many there were since the process started."""
-    return _counted[fault]
-
-
-class Histogram:
-    """How often a figure was at most each of some bounds. Filled by one thread only."""
-
-    def __init__(self, *bounds: float) -> None:
-        self.bounds = bounds
-        self.sum = 0.0
-        self.count = 0
-        self._within = [0] * len(bounds)
-
-    def observe(self, value: float) -> None:
-        """Count one more."""
-        self.sum += value
-        self.count += 1
-        for index, bound in enumerate(self.bounds):
-            self._within[index] += value <= bound
-
-    def list_buckets(self) -> list[tuple[float, int]]:
-        """Each bound with how many were at most that."""
-        return list(zip(self.bounds, self._within, strict=True))
-
-
-TURN_WAITS = Histogram(0.01, 0.1, 0.5, 1, 5, 10, 20)  # seconds
+# Defects that did not stop the process, and limits that something came up against.
+REQUEST_REPAIRED = _counter(
+    "request_repaired", "Requests that broke a rule of the API and went out as text."
+)
+REQUEST_REFUSED = _counter(
+    "request_refused", "Requests that broke a rule of the API and did not go out."
+)
+NOT_DRAWN = _counter(
+    "not_drawn", "Content that was shown as its source, because drawing it failed."
+)
+USAGE_NOT_BELIEVED = _counter(
+    "usage_not_believed",
+    "Answers for which the server reported too few tokens to be true.",
+)
+STATEMENTS_LEFT = _counter(
+    "statements_left", "Statements that left a summary, because all chapters were too large."
+)
+NOT_PREPARED = _counter(
+    "not_prepared",
+    "Summaries that were not prepared: over the tokens of a day, or a fault.",
+)
+TURN_WAITS = Histogram(
+    "turn_wait_seconds",
+    "How long turns waited to begin.",
+    namespace="everlong",
+    registry=REGISTRY,
+    buckets=(0.01, 0.1, 0.5, 1, 5, 10, 20),
+)

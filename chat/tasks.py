@@ -1,21 +1,32 @@
 """Celery tasks: ids in, one job each. They run in a worker process or in the embedded worker."""
 
+from typing import Any
 from uuid import UUID
 
-from celery import shared_task
+from celery import Task, shared_task
+from celery.exceptions import Ignore
 
 from chat.jobs.summary import write_summary
 from chat.jobs.title import write_title
-from chat.services import gaps, preparations
+from chat.queries import schema
+from chat.services.summary import gaps, preparations
 
 
-@shared_task
+class CarefulTask(Task):
+    """Left undone while the database does not fit: a sweep ends what waits for it."""
+
+    def before_start(self, task_id: str, args: Any, kwargs: Any) -> None:
+        if schema.watch.look():
+            raise Ignore
+
+
+@shared_task(base=CarefulTask)
 def compact(compaction_id: int) -> None:
     """Write the summary of a compaction that a turn has begun."""
     write_summary(compaction_id)
 
 
-@shared_task
+@shared_task(base=CarefulTask)
 def use_pause(conversation_id: str, head: int) -> None:
     """Prepare a summary before the prompt cache expires, if the user has not come back."""
     compaction_id = preparations.prepare_in_pause(UUID(conversation_id), head)
@@ -23,7 +34,7 @@ def use_pause(conversation_id: str, head: int) -> None:
         write_summary(compaction_id)
 
 
-@shared_task
+@shared_task(base=CarefulTask)
 def rebuild(conversation_id: str) -> None:
     """Write the chapters that lost their text with a deleted message again, one after another."""
     if wait := gaps.find_wait(UUID(conversation_id)):
@@ -34,7 +45,7 @@ def rebuild(conversation_id: str) -> None:
             break
 
 
-@shared_task
+@shared_task(base=CarefulTask)
 def suggest_title(conversation_id: str) -> None:
     """Name a conversation after its first exchange, unless the user has named it."""
     write_title(UUID(conversation_id))

@@ -1,5 +1,5 @@
 from config.celery import app as celery_app
-from config.threads import patch_futures
+from config.futures import patch_futures
 
 patch_futures()
 

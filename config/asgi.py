@@ -12,9 +12,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
 
 from chat.live.routing import websocket_urlpatterns  # noqa: E402
-from config.origin import SameOriginMiddleware  # noqa: E402
-from config.public_url import BelowPath  # noqa: E402
-from config.request_threads import ReusingThreads  # noqa: E402
+from config.middleware import BelowPath, ReusingThreads, SameOriginMiddleware  # noqa: E402
 
 protocols = ProtocolTypeRouter(
     {

@@ -9,7 +9,7 @@ from django.core.cache.backends.redis import RedisCache
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from chat.outages import CACHE
+from chat.db.outages import CACHE
 
 REDIS_SECONDS = 0.5  # without an answer
 RETRY_SECONDS = 2.0  # while Redis is away, it is tried once in so many seconds

@@ -18,7 +18,7 @@ app.autodiscover_tasks()
 @celeryd_init.connect
 def keep_files_private(**_: Any) -> None:
     """For a worker process. `manage.py serve` does the same for itself."""
-    from config import private_files
+    from chat.db import private_files
 
     private_files.keep_private()
 
@@ -39,6 +39,6 @@ def check_schema(**_: Any) -> None:
 def load_ahead(**_: Any) -> None:
     """Before the first task: on a busy machine it takes so long that the heartbeat stops, and
     the worker looks dead. `manage.py serve` does it once its port is open."""
-    from chat.queries import model_server
+    from chat.engine import model_server
 
     model_server.load_ahead()

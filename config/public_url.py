@@ -82,17 +82,3 @@ def tell_apart(public: PublicUrl | None, database: Mapping[str, Any], port: int 
         site = " ".join(str(database.get(key, "")) for key in ("HOST", "PORT", "NAME"))
         site += f" {port or ''}"
     return hashlib.sha256(site.encode()).hexdigest()[:8]
-
-
-class BelowPath:
-    """An ASGI application below a path. Proxies may pass the path on or take it away: the
-    application always sees it."""
-
-    def __init__(self, application: Any, path: str) -> None:
-        self._application = application
-        self._path = path
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
-        if not f"{scope['path']}/".startswith(self._path):
-            scope = {**scope, "path": self._path + scope["path"].removeprefix("/")}
-        return await self._application(scope, receive, send)

@@ -19,8 +19,8 @@ from agent.wire.proxies import Proxies
 from config import environment, logs
 from config.compaction_policy import site_policy
 from config.public_url import read_public_url, tell_apart
-from config.secrets import read_secret, strip_secrets
-from config.variables import Variables, tell_in_words, wrong
+from config.variables import Variables, strip_secrets, tell_in_words, wrong
+from config.version import VERSION  # noqa: F401 - a setting too
 
 sys.excepthook = tell_in_words  # of manage.py, Celery and whatever else loads the settings
 try:
@@ -76,10 +76,8 @@ if not HOST.strip():
         "HOST", "127.0.0.1 (only this machine), 0.0.0.0 (its networks) or one address of it"
     )
 PORT = env.int("PORT", 8000, least=1, most=65535)
-SERVER = env.str("SERVER", "daphne", ("daphne", "uvicorn"))
 
 INSTALLED_APPS = [
-    "daphne",
     "accounts",
     "chat",
     "django.contrib.admin",
@@ -87,7 +85,6 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "whitenoise.runserver_nostatic",
     "config.apps.StaticFilesConfig",
     "allauth",
     "allauth.account",
@@ -102,6 +99,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
+    "chat.web.errors.refuse_misfit",  # in the reader's language
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -198,7 +196,7 @@ WHITENOISE_ALLOW_ALL_ORIGINS = False
 
 CHANNEL_LAYERS = {
     "default": {
-        "BACKEND": "chat.protocol.local_layer.SharedChannelLayer",
+        "BACKEND": "chat.protocol.redis_layer.RedisChannelLayer",
         "CONFIG": {"hosts": [REDIS_URL]},
     }
     if SCALED
@@ -208,9 +206,10 @@ CHANNEL_LAYERS = {
 # --- Celery ---------------------------------------------------------------------------------------
 
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
-CELERY_BROKER_TRANSPORT = None if SCALED else "config.broker:Transport"
+# The queue in memory is looked into so often: a task waits 25 ms for that, which takes 2 ms of the
+# processor in each second of an idle server.
 CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {"socket_connect_timeout": 2, "socket_timeout": 10} if SCALED else {}
+    {"socket_connect_timeout": 2, "socket_timeout": 10} if SCALED else {"polling_interval": 0.05}
 )
 # A turn waits until its task is queued: rather than wait long, it goes on without the task.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}
@@ -220,7 +219,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 
 # --- Model ----------------------------------------------------------------------------------------
 
-ANTHROPIC_API_KEY = read_secret(env, "ANTHROPIC_API_KEY")
+ANTHROPIC_API_KEY = env.secret("ANTHROPIC_API_KEY")
 ANTHROPIC_BASE_URL = env.address("ANTHROPIC_BASE_URL")
 PROXIES = Proxies.read(os.environ)  # HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY
 DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL)
@@ -235,7 +234,7 @@ DEFAULT_MODEL = env.str("DEFAULT_MODEL", "everlong-demo" if DEMO else "claude-so
 # The model that writes summaries and titles; empty: the conversation's own.
 SUMMARY_MODEL = env.str("SUMMARY_MODEL", "")
 SUMMARY_BASE_URL = env.address("SUMMARY_BASE_URL")  # its server, if it has one of its own
-SUMMARY_API_KEY = read_secret(env, "SUMMARY_API_KEY")
+SUMMARY_API_KEY = env.secret("SUMMARY_API_KEY")
 if SUMMARY_BASE_URL and not SUMMARY_MODEL:
     raise ImproperlyConfigured(
         "Set SUMMARY_MODEL too: SUMMARY_BASE_URL is the server of that model."
@@ -260,7 +259,7 @@ MCP_LIST_TIMEOUT = env.float("MCP_LIST_TIMEOUT", 3.0, least=0.1)
 MCP_ASK_SECONDS = env.float("MCP_ASK_SECONDS", 600.0)  # how long a call waits for the user
 MCP_DOWN_SECONDS = env.float("MCP_DOWN_SECONDS", 60.0)  # a dead server is not asked again sooner
 # The administrator names one of these for a server; no other variable can be sent anywhere.
-MCP_SECRETS = {k: read_secret(env, k) for k in os.environ if k.startswith("MCP_SECRET_")}
+MCP_SECRETS = {k: env.secret(k) for k in os.environ if k.startswith("MCP_SECRET_")}
 
 # --- Compaction -----------------------------------------------------------------------------------
 
@@ -333,7 +332,7 @@ CONTENT_SECURITY_POLICY = {
     },
 }
 
-# --- Limits of connections (config/server) -------------------------------------------------------
+# --- Limits of connections (server/) --------------------------------------------------------------
 
 MAX_CONNECTIONS = env.int("MAX_CONNECTIONS", 2_000)  # of one web process, websockets included
 CONNECTIONS_PER_ADDRESS = env.int("CONNECTIONS_PER_ADDRESS", 500)  # 0: no limit
@@ -349,7 +348,7 @@ LARGE_BODIES = env.int("LARGE_BODIES", 4, least=1)
 
 # --- Logs and metrics -----------------------------------------------------------------------------
 
-METRICS_TOKEN = read_secret(env, "METRICS_TOKEN")  # lets /metrics be read without an account
+METRICS_TOKEN = env.secret("METRICS_TOKEN")  # lets /metrics be read without an account
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))
 LOG_JSON = env.bool("LOG_JSON", SCALED)
 structlog.configure(
@@ -370,7 +369,7 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "default"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
-        "uvicorn.error": {"level": "ERROR"},  # it would warn of each request that is not HTTP
-        **{name: {"level": LOG_LEVEL} for name in ("accounts", "agent", "chat", "config", "demo")},
+        name: {"level": LOG_LEVEL}
+        for name in ("accounts", "agent", "chat", "config", "demo", "server")
     },
 }

@@ -3,12 +3,14 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env, EnvError
+
+from agent.wire.masking import remember
 
 DATABASE = (
     "an address such as postgres://user:password@host/name or sqlite:////srv/everlong.sqlite3"
@@ -64,6 +66,19 @@ class Variables:
         found: Texts = self._env.list(name, default)
         return found
 
+    def secret(self, name: Text) -> Text:
+        """A key or a token without the white space around it (a file that holds one often ends with
+        a line end), which is masked from now on. Refused where it could not be sent."""
+        secret: Text = self._env.str(name, "").strip()
+        if not (secret.isascii() and secret.isprintable()):
+            raise ImproperlyConfigured(
+                f"{name} has a line end, or another character in it that no key has. Set it to the "
+                "key alone."
+            )
+        for part in (secret, secret.rpartition(" ")[2]):  # "Bearer" may stand before it
+            remember(part)
+        return secret
+
     def numbers(self, name: Text) -> Mapping[Text, Whole]:
         """Whole numbers by name."""
         possible = "pairs name=number, separated by commas, with whole numbers above 0"
@@ -102,6 +117,15 @@ class Variables:
             return read(name, default, **options)
         except (EnvError, ValueError):
             raise wrong(name, possible) from None
+
+
+def strip_secrets(secrets: Sequence[str]) -> list[str]:
+    """Secrets of the site's own without the white space around them, and after them, as they are,
+    those that had some: what was signed or stored with them stays readable."""
+    stripped = [each.strip() for each in secrets]
+    for each in stripped:
+        remember(each)
+    return [*stripped, *(each for each in secrets if each != each.strip())]
 
 
 def tell_in_words(kind: type[BaseException], error: BaseException, trace: Any) -> None:

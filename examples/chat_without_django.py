@@ -13,10 +13,10 @@ import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agent.compaction.chapters import Chapter
-from agent.compaction.job import Job
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.policy import Policy, Trigger
-from agent.compaction.write import SummaryRejected
+from agent.compaction.writing.drafting import SummaryRejected
+from agent.compaction.writing.job import Job
 from agent.context.assemble import Context, assemble
 from agent.engine import (
     Compact,
@@ -28,7 +28,7 @@ from agent.engine import (
     plan_next,
     trim_if_needed,
 )
-from agent.messages import Block, Message, Role
+from agent.messages import AgentMessage, Block, Role
 from agent.model.client import Client, require_end
 from agent.model.reply import Reply
 from agent.tokens import Factor, Limits, Model, TokenCounter
@@ -58,7 +58,7 @@ class Chat:
     def add(self, role: Role, blocks: list[Block]) -> None:
         before = self.context.messages
         number = before[-1].number + 1 if before else self.context.summary_through + 1
-        message = Message(number, role, blocks, self.counter.count_blocks(blocks))
+        message = AgentMessage(number, role, blocks, self.counter.count_blocks(blocks))
         self.context = replace(self.context, messages=[*before, message])
 
     async def make_room(self) -> Context:

@@ -1,4 +1,5 @@
-"""The links, files, functions and tests that the documents name exist, and all of them in here."""
+"""The links, files, functions and tests that the documents name exist, and all of them in here.
+Their lines, and the files of the sources, are not too long to read."""
 
 import re
 from functools import cache
@@ -9,6 +10,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 WRITTEN = {".md", ".py", ".js", ".css", ".html", ".toml", ".yml", ".conf", ""}  # Makefile has none
 DATA = {"var", "shots", "locale"}
+COLUMNS = 100  # of prose
+LINES = 400  # of a source file
+SOURCES = {".py", ".js", ".css", ".html"}
 # Documents that only some of the authors can see.
 FOREIGN = re.compile(
     r"\bDESIGN\b|\.\./shared|\breference/|\[M\]|\bissue #?\d|\(see #\d"
@@ -40,10 +44,14 @@ DOCUMENTS = [
 ]
 
 
+def prose(document: Path) -> str:
+    """All but the blocks of code."""
+    return re.sub(r"^ *```.*?^ *```", "", read(document), flags=re.M | re.S)
+
+
 def code(document: Path) -> list[str]:
     """What stands between backticks, outside of blocks of code."""
-    prose = re.sub(r"^ *```.*?^ *```", "", read(document), flags=re.M | re.S)
-    return CODE.findall(prose)
+    return CODE.findall(prose(document))
 
 
 def anchors(document: Path) -> set[str]:
@@ -125,3 +133,19 @@ def test_nothing_names_a_document_that_readers_do_not_have() -> None:
     named = {str(path): found[0] for path in texts() if (found := FOREIGN.search(read(path)))}
     named.pop(str(Path(__file__).relative_to(ROOT)))  # where they are listed
     assert named == {}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
+def test_its_lines_are_short(document: Path) -> None:
+    """Those of tables are not, and no link can be broken."""
+    lines = LINK.sub("]()", prose(document)).splitlines()
+    assert [line for line in lines if len(line) > COLUMNS and line.lstrip()[0] != "|"] == []
+
+
+def test_no_source_file_is_too_long() -> None:
+    """A migration is as long as what it does, and nobody changes it."""
+    sources = [
+        path for path in texts() if path.suffix in SOURCES and path.parent.name != "migrations"
+    ]
+    sizes = {str(path): read(path).count("\n") for path in sources}
+    assert {path: size for path, size in sizes.items() if size > LINES} == {}

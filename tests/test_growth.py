@@ -15,41 +15,44 @@ from time import thread_time
 
 import pytest
 
-from agent.compaction import answers, chapters, evidence, newer, outlook, pins, verify
-from agent.compaction.borne_out import Given, GivenQuotes, Quote
-from agent.compaction.continuing import read_complete
-from agent.compaction.cutting import cut_at_bullets, drop_unfinished
-from agent.compaction.extract import extract
-from agent.compaction.facts import words
-from agent.compaction.instructions import Named, split_instructions
-from agent.compaction.notation import Covered
-from agent.compaction.reading import read_record, read_rest
-from agent.compaction.reported import find_reported
-from agent.compaction.requests import render_outline_line, serialise
-from agent.compaction.selection import select_statements
+from agent.audit import answers, audit, evidence
+from agent.audit.facts import words
+from agent.audit.quotes import Given, GivenQuotes, Quote
+from agent.audit.word_runs import LONGEST
+from agent.authorship.reported import find_reported
+from agent.authorship.typed import TypedText
+from agent.compaction.chapters import chapter, outlook, superseding
+from agent.compaction.chapters.cutting import cut_at_bullets, cut_to_tokens, drop_unfinished
+from agent.compaction.chapters.merging import select_statements
+from agent.compaction.chapters.statements import edit_chapter
+from agent.compaction.extraction.extract import extract
+from agent.compaction.instructions import pins
+from agent.compaction.instructions.named import Named, split_instructions
+from agent.compaction.reading.notation import Covered
+from agent.compaction.reading.record import read_record, read_rest
 from agent.compaction.skills import HEADINGS
-from agent.compaction.statements import edit_chapter
 from agent.compaction.topics import find_topic_start
-from agent.compaction.word_runs import LONGEST
+from agent.compaction.writing.continuing import read_complete
+from agent.compaction.writing.requests import render_outline_line, serialise
 from agent.context import pruning
 from agent.context.assemble import DEFUSED, FENCE
 from agent.context.previews import _head_and_tail
-from agent.context.summary import INDEX_HEADING, PINS_HEADING, SEPARATOR
-from agent.messages import Message, plain_text, sanitise_text
+from agent.context.summary import CURRENT_WORK, INDEX_HEADING, PINS_HEADING, SEPARATOR, Summary
+from agent.messages import AgentMessage, plain_text, sanitise_text
 from agent.model import api_errors, overflow
 from agent.model.reply import Reply
 from agent.model.sse import EventDecoder
 from agent.search import excerpts, lexical, values
 from agent.wire.masking import mask
+from chat.engine.model_server import get_counter
 from chat.html import code_blocks, divider, formulas, markdown, tool_row
 from chat.html.content_blocks import join_cut_texts, render_user_text
 from chat.html.markdown_stream import MarkdownStream
 from chat.html.quotes import mark_quotes, show_quotes
 from chat.importers import pi
-from chat.queries.model_server import get_counter
-from chat.services.encodings import Unsure, decode
-from chat.services.files import PDF_ENCRYPTED, PDF_PAGE
-from chat.services.office import program
+from chat.services.library.encodings import Unsure, decode
+from chat.services.library.files import PDF_ENCRYPTED, PDF_PAGE
+from chat.services.library.office import program
 from chat.web.search_box import FILTER
 from tests.support.office import document, paragraph, presentation, shape, workbook
 
@@ -151,11 +154,11 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "filters": repeated(' in:"'),
     **{name: paragraphs(unit) for name, unit in PARAGRAPHS.items()},
 }
-SOURCE = evidence.Source([Message(1, "user", [{"type": "text", "text": "alpha 12 beta"}], 9)])
+SOURCE = evidence.Source([AgentMessage(1, "user", [{"type": "text", "text": "alpha 12 beta"}], 9)])
 
 
-def message(text: str) -> Message:
-    return Message(1, "user", [{"type": "text", "text": text}], len(text) // 4)
+def message(text: str) -> AgentMessage:
+    return AgentMessage(1, "user", [{"type": "text", "text": text}], len(text) // 4)
 
 
 def stream(text: str) -> None:
@@ -166,12 +169,12 @@ def stream(text: str) -> None:
 
 def summarised(text: str) -> None:
     """What a summary goes through."""
-    chapters.Summary.from_text(text)
-    newer.combine([text, "- Replaced: " + text, "- Replaced: a → b [#1]"])
-    newer.drop_empty_sections(text)
+    Summary.from_text(text)
+    superseding.combine([text, "- Replaced: " + text, "- Replaced: a → b [#1]"])
+    superseding.drop_empty_sections(text)
     evidence.find_citations(text)
     words.find_content_words(text)
-    chapters.cut_to_tokens(text, len(text) // 10, get_counter())
+    cut_to_tokens(text, len(text) // 10, get_counter())
     cut_at_bullets(text, len(text) // 10, get_counter())
     drop_unfinished(text)
     covered = Covered(1, 9)
@@ -179,11 +182,11 @@ def summarised(text: str) -> None:
     read_record("\n".join(f"## {heading}\n{text}" for heading in HEADINGS), HEADINGS, covered)
     read_rest(f"- It\n{text}", HEADINGS, covered, HEADINGS[0])
     read_complete(f"## {HEADINGS[0]}\n{text}", HEADINGS, covered)
-    before = [chapters.Chapter(text, 1, 2), chapters.Chapter(f"{text}\n- More", 3, 4)]
+    before = [chapter.Chapter(text, 1, 2), chapter.Chapter(f"{text}\n- More", 3, 4)]
     select_statements(before, len(text) // 10, get_counter())
     edit_chapter(replace(before[0], parts=before[0].written), f"- Less\n{text}")
     said = f"## Decisions\n{text}"
-    outlook.read_outlook(chapters.Summary((said,), f"{chapters.CURRENT_WORK}\n{text}"))
+    outlook.read_outlook(Summary((said,), f"{CURRENT_WORK}\n{text}"))
     render_outline_line(message(text))
     FENCE.sub(DEFUSED, text)
 
@@ -275,9 +278,9 @@ def rows(text: str) -> None:
 def audited(text: str) -> None:
     """Once as the summary, and once as what it was written from."""
     text = text[: int(len(text) * AUDITED)]
-    verify.audit("- " + text[:20_000].replace("\n", "\n- "), SOURCE)
-    said = evidence.Source([Message(1, "user", [{"type": "text", "text": text}], 9)])
-    verify.audit("- Ada paid 12 € to `beta_1` on 3 May, not for two weeks [#1]", said)
+    audit.audit("- " + text[:20_000].replace("\n", "\n- "), SOURCE)
+    said = evidence.Source([AgentMessage(1, "user", [{"type": "text", "text": text}], 9)])
+    audit.audit("- Ada paid 12 € to `beta_1` on 3 May, not for two weeks [#1]", said)
 
 
 def answered(text: str) -> None:
@@ -289,11 +292,11 @@ def answered(text: str) -> None:
 def borne_out(text: str) -> None:
     """A quote of a long message, which has most of it, and a summary with a quote for each line."""
     text = text[: int(len(text) * AUDITED)]
-    said = [Message(1, "user", [{"type": "text", "text": f"{text}. It is 5, after all"}], 9)]
+    said = [AgentMessage(1, "user", [{"type": "text", "text": f"{text}. It is 5, after all"}], 9)]
     quotes = GivenQuotes(
         {"- It is 5 [#2]": [Given((2,), text[:LONGEST]), Given((), "it is 5")]}, said
     )
-    verify.audit("- It is 5 [#2]", evidence.Source(said), quotes)
+    audit.audit("- It is 5 [#2]", evidence.Source(said), quotes)
     lines = [Quote(line, 1, line) for line in text.splitlines()]
     show_quotes(mark_quotes(text, lines), lines)
 
@@ -307,7 +310,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
         f"{INDEX_HEADING}\n{text}{SEPARATOR}{PINS_HEADING}\n{text}"
     ),
     "rows": rows,
-    "pins": lambda text: pins.find_pins(1, text),
+    "pins": lambda text: pins.find_pins(1, TypedText(text)),
     "index_entries": lambda text: values.find_index_entries(1, text),
     "summarised": summarised,
     "audit": audited,

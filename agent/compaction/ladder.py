@@ -9,10 +9,35 @@ from dataclasses import replace
 from math import inf
 
 from agent.attachments import with_texts
+from agent.audit.audit import Findings
+from agent.audit.grounding import REPLACED
+from agent.audit.quotes import keep_standing
+from agent.authorship.typed import read_typed_words, read_written_text
 from agent.clock import Days
-from agent.compaction.borne_out import keep_standing
-from agent.compaction.chapters import Chapter, Part, keep_edits
-from agent.compaction.choice import (
+from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.merging import keep_own_work, select_statements
+from agent.compaction.chapters.standing_pins import keep_edits, retire_pins
+from agent.compaction.chapters.statements import (
+    add_statements,
+    compose,
+    list_missing,
+    list_statements,
+)
+from agent.compaction.chapters.superseding import (
+    drop_empty_sections,
+    join_current_work,
+    split_current_work,
+)
+from agent.compaction.extraction.decisions import Change, find_settled
+from agent.compaction.extraction.extract import extract
+from agent.compaction.extraction.files import list_touched
+from agent.compaction.extraction.phrases import Frame, choose_frame
+from agent.compaction.failures import Failure, SummaryRejected
+from agent.compaction.instructions.named import Named
+from agent.compaction.instructions.pins import Pin
+from agent.compaction.plan import apply_compaction, render_chapters
+from agent.compaction.policy import Engine, Reason
+from agent.compaction.writing.choice import (
     MOST_REJECTED,
     Choice,
     choose,
@@ -20,47 +45,17 @@ from agent.compaction.choice import (
     list_engines_from,
     split_into_parts,
 )
-from agent.compaction.deadline import OutOfTime, finish_in_time
-from agent.compaction.extract import extract
-from agent.compaction.failures import Failure, SummaryRejected
-from agent.compaction.frame import Frame, choose_frame
-from agent.compaction.instructions import Named
-from agent.compaction.job import (
-    Job,
-    WrittenSummary,
-    choose_form,
-    convert_to_raw,
-)
-from agent.compaction.judge import REPLACED
-from agent.compaction.newer import (
-    drop_empty_sections,
-    join_current_work,
-    split_current_work,
-)
-from agent.compaction.pins import Pin, read_own_words, read_typed_text
-from agent.compaction.plan import apply_compaction, render_chapters
-from agent.compaction.policy import Engine, Reason
-from agent.compaction.requests import Part as RequestPart
-from agent.compaction.retirement import retire_pins
-from agent.compaction.rungs import RUNGS
-from agent.compaction.selection import keep_own_work, select_statements
-from agent.compaction.settled import Change, find_settled
-from agent.compaction.statements import (
-    add_statements,
-    compose,
-    list_missing,
-    list_statements,
-)
-from agent.compaction.touched import FILES, list_touched
-from agent.compaction.verify import Findings
-from agent.compaction.write import cut_statements, cut_text
+from agent.compaction.writing.deadline import OutOfTime, finish_in_time
+from agent.compaction.writing.drafting import cut_statements, cut_text
+from agent.compaction.writing.job import Job, WrittenSummary, choose_form, convert_to_raw
+from agent.compaction.writing.methods import RUNGS
+from agent.compaction.writing.requests import Part as RequestPart
 from agent.context.assemble import measure
 from agent.context.pruning import shorten_text
-from agent.context.summary import CURRENT_WORK
+from agent.context.summary import CURRENT_WORK, DECISIONS, FILES
 from agent.errors import AgentError, ErrorCode, gettext_noop
-from agent.messages import Message, RawTokens
+from agent.messages import AgentMessage, RawTokens
 
-DECISIONS = "## Decisions"
 FILES_SHARE = 0.15  # of a chapter: for the files that tools were given
 QUOTED = (500, 250, 120, 60, 30)  # characters: the first that there is room for
 # Errors that no other way of asking would avoid.
@@ -248,7 +243,7 @@ def _add_changes(text: str, changes: Sequence[Change]) -> str:
     return add_statements(text, DECISIONS, missing) if missing else text
 
 
-def _pins(result: WrittenSummary, prompts: Sequence[Message]) -> tuple[Pin, ...]:
+def _pins(result: WrittenSummary, prompts: Sequence[AgentMessage]) -> tuple[Pin, ...]:
     """The user's standing instructions: those that the model named, with what it may have
     forgotten; or by their wording."""
     named = result.named
@@ -265,7 +260,7 @@ def _room_for_request(job: Job, result: WrittenSummary, text: str) -> float:
     return most - job.counter.count(f"{text}\n\n{CURRENT_WORK}\n")
 
 
-def _last_request(job: Job, message: Message, room: float) -> str:
+def _last_request(job: Job, message: AgentMessage, room: float) -> str:
     """The user's own words in their last message, or where they typed none, what it holds: as many
     as there is room for, "" for none."""
     frame = choose_frame(job.plan.summarise)
@@ -273,11 +268,11 @@ def _last_request(job: Job, message: Message, room: float) -> str:
     return next((line for line in lines if job.counter.count(line) < room), "")
 
 
-def _quote_request(frame: Frame, message: Message, characters: int) -> str:
-    if own := read_own_words(message):
+def _quote_request(frame: Frame, message: AgentMessage, characters: int) -> str:
+    if own := read_typed_words(message):
         name, words = frame.last_request, own
     else:
-        name, words = frame.last_sent, read_typed_text(message)
+        name, words = frame.last_sent, read_written_text(message)
     return f"- {name}: “{shorten_text(' '.join(words.split()), characters)}” [#{message.number}]"
 
 

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 
-from agent.compaction.chapters import Chapter, render_summary
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.policy import Extent, Policy, Trigger
 from agent.compaction.topics import find_topic_start
 from agent.context.assemble import Context
 from agent.context.message_list import begin_within_turn
 from agent.context.previews import count_sent_tokens, sum_sent_tokens
 from agent.context.summary import Summary
-from agent.messages import Message, RealTokens
+from agent.messages import AgentMessage, RealTokens
 from agent.tokens import Limits, TokenCounter
 
 # What a person asks for should be worth asking: the tail is at most this share of the messages'
@@ -23,17 +24,17 @@ KEPT_BY_HAND = {Extent.THOROUGH: 0.25, Extent.GENTLE: 0.5}
 class Plan:
     """Every message is in exactly one of the two."""
 
-    summarise: Sequence[Message]
-    keep: Sequence[Message]
+    summarise: Sequence[AgentMessage]
+    keep: Sequence[AgentMessage]
 
 
 def plan_compaction(
-    messages: Sequence[Message],
+    messages: Sequence[AgentMessage],
     policy: Policy,
     limits: Limits,
     *,
     fixed: RealTokens,
-    first: Message | None = None,
+    first: AgentMessage | None = None,
     trigger: Trigger = Trigger.AUTO,
     extent: Extent = Extent.THOROUGH,
     coming: int = 0,
@@ -75,7 +76,7 @@ def plan_compaction(
     return Plan(messages[:cut], messages[cut:]) if enough else None
 
 
-def find_protected_first(context: Context, policy: Policy) -> Message | None:
+def find_protected_first(context: Context, policy: Policy) -> AgentMessage | None:
     """The first user message, which stays in the prompt when the summary covers it."""
     if context.summary_through or not policy.keep_first_message:
         return context.first
@@ -110,7 +111,7 @@ def render_chapters(
     return render_summary(chapters, pin_tokens=pins, index_tokens=index, counter=counter)
 
 
-def find_running_prompt(context: Context, done: Plan) -> Message | None:
+def find_running_prompt(context: Context, done: Plan) -> AgentMessage | None:
     """What the turn answers of which only rounds are kept."""
     if done.keep and not begin_within_turn(done.keep):
         return None
@@ -118,7 +119,7 @@ def find_running_prompt(context: Context, done: Plan) -> Message | None:
 
 
 def _start_of_tail(
-    messages: Sequence[Message],
+    messages: Sequence[AgentMessage],
     limits: Limits,
     keep_messages: int,
     keep_tokens: int,
@@ -144,7 +145,7 @@ def _start_of_tail(
 
 
 def _start_of_topic(
-    messages: Sequence[Message], limits: Limits, cut: int, keep_messages: int, coming: int = 0
+    messages: Sequence[AgentMessage], limits: Limits, cut: int, keep_messages: int, coming: int = 0
 ) -> int:
     """A later cut, where a topic begins and so many messages and half of the tokens stay, those
     that are `coming` included; else the same."""
@@ -163,14 +164,14 @@ def _start_of_topic(
     return cut if found is None else found
 
 
-def _start_of_round(messages: Sequence[Message], rounds: int) -> int:
+def _start_of_round(messages: Sequence[AgentMessage], rounds: int) -> int:
     """Index of the call that begins the last `rounds` tool rounds."""
     calls = [i for i, m in enumerate(messages) if any(b["type"] == "tool_use" for b in m.blocks)]
     return _before_call(messages, calls[-rounds]) if len(calls) >= rounds > 0 else 0
 
 
 def _start_of_fitting_rounds(
-    messages: Sequence[Message], policy: Policy, limits: Limits, room: int
+    messages: Sequence[AgentMessage], policy: Policy, limits: Limits, room: int
 ) -> int:
     """Index of the call that begins the newest rounds of the last turn which fit, one at least; 0
     where it has no more than that."""
@@ -183,7 +184,7 @@ def _start_of_fitting_rounds(
     return 0
 
 
-def _before_call(messages: Sequence[Message], start: int) -> int:
+def _before_call(messages: Sequence[AgentMessage], start: int) -> int:
     """The nearest earlier place that separates no call from its results: over budget beats
     splitting."""
     while _separates(messages, start):
@@ -191,7 +192,7 @@ def _before_call(messages: Sequence[Message], start: int) -> int:
     return start
 
 
-def _separates(messages: Sequence[Message], cut: int) -> bool:
+def _separates(messages: Sequence[AgentMessage], cut: int) -> bool:
     """Whether a call before the cut is answered after it. As the API pairs them, the results are
     in the user's messages right after the assistant's."""
     if cut == 0 or (messages[cut - 1].role, messages[cut].role) == ("user", "assistant"):
@@ -203,9 +204,9 @@ def _separates(messages: Sequence[Message], cut: int) -> bool:
     return bool(calls & results)
 
 
-def _is_user(message: Message) -> bool:
+def _is_user(message: AgentMessage) -> bool:
     return message.role == "user"
 
 
-def _is_assistant(message: Message) -> bool:
+def _is_assistant(message: AgentMessage) -> bool:
     return message.role == "assistant"

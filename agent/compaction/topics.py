@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import log, sqrt
 
-from agent.messages import Message, plain_text
+from agent.messages import AgentMessage, plain_text
 from agent.search.lexical import WORD
 
 PAUSE = 3_600.0  # seconds; a shorter one does not end a topic
@@ -23,7 +23,7 @@ MUCH_LESS = 0.6
 Words = Mapping[str, float]
 
 
-def find_topic_start(messages: Sequence[Message], places: Sequence[int]) -> int | None:
+def find_topic_start(messages: Sequence[AgentMessage], places: Sequence[int]) -> int | None:
     """The one of several places, indexes of messages, that most clearly begins a topic; None where
     none does. It reads the messages around them only, each once or a few times."""
     if len(places) < 2:
@@ -37,7 +37,7 @@ def find_topic_start(messages: Sequence[Message], places: Sequence[int]) -> int 
     return weakest if cohesion[weakest] < MUCH_LESS * mean else None
 
 
-def _pause_before(messages: Sequence[Message], place: int) -> float:
+def _pause_before(messages: Sequence[AgentMessage], place: int) -> float:
     """Seconds; 0 where a time is not known."""
     if place == 0:
         return 0.0
@@ -45,7 +45,7 @@ def _pause_before(messages: Sequence[Message], place: int) -> float:
     return after - before if before and after else 0.0
 
 
-def _measure_cohesion(messages: Sequence[Message], places: Sequence[int]) -> dict[int, float]:
+def _measure_cohesion(messages: Sequence[AgentMessage], places: Sequence[int]) -> dict[int, float]:
     """How alike the words before each place and after it are, from 0 to 1."""
     first, end = max(0, places[0] - BLOCK), min(len(messages), places[-1] + BLOCK)
     words = {index: _count_words(messages[index]) for index in range(first, end)}
@@ -63,7 +63,7 @@ def _measure_cohesion(messages: Sequence[Message], places: Sequence[int]) -> dic
     }
 
 
-def _count_words(message: Message) -> Mapping[str, int]:
+def _count_words(message: AgentMessage) -> Mapping[str, int]:
     texts = [block for block in message.blocks if block["type"] == "text"]
     words = WORD.findall(plain_text(texts)[:CHARACTERS].lower())
     pairs = (a + b for a, b in pairwise(words) if len(a) == len(b) == 1)

@@ -19,7 +19,7 @@ from agent.context.pruning import prune_message
 from agent.context.request import ReplySettings, Request, Ttl
 from agent.context.summary import PINS_HEADING, Summary
 from agent.context.thinking import keeps_thinking
-from agent.messages import Message, RawTokens, RealTokens, plain_text
+from agent.messages import AgentMessage, RawTokens, RealTokens, plain_text
 from agent.tokens import Limits, TokenCounter
 
 BASE_PROMPT = """\
@@ -58,16 +58,16 @@ class Context:
     system_prompt: str = ""
     summary: Summary = Summary()
     summary_through: int = 0  # number of the last message in the summary, 0 for none
-    first: Message | None = None  # protected first user message, where the summary covers it
-    prompt: Message | None = None  # what the running turn answers, where the summary covers it
-    messages: Sequence[Message] = ()  # all after the summary
+    first: AgentMessage | None = None  # protected first user message, where the summary covers it
+    prompt: AgentMessage | None = None  # what the running turn answers, where the summary covers it
+    messages: Sequence[AgentMessage] = ()  # all after the summary
     pruned_through: int = 0  # up to this number large tool results are sent as previews
     omitted: int = 0  # messages left out by `trim`, between `first` and `messages`
     shortened: bool = False  # results of the running turn: see `agent.context.shortening`
     tools: Sequence[dict[str, Any]] = ()  # as the API takes them
     memory: str = ""  # what the model is told about the user, in every conversation
     project: str = ""  # what it is told in every conversation of a project
-    files: Message | None = None  # the project's, sent before all other messages
+    files: AgentMessage | None = None  # the project's, sent before all other messages
     # What is older was written after another prompt: no thinking of that is sent, see
     # `agent.context.history.build_api_messages`.
     thinking_from: int = 0
@@ -86,7 +86,7 @@ class Context:
         return sum(bool(message.blocks) for message in self.messages)
 
     @property
-    def opening(self) -> list[Message]:
+    def opening(self) -> list[AgentMessage]:
         """The messages that are sent before those after the summary."""
         return [message for message in (self.first, self.prompt) if message]
 
@@ -108,7 +108,7 @@ class Size:
     conversation: RealTokens
     tools: RealTokens = RealTokens(0)
     project: RealTokens = RealTokens(0)  # its instructions and files
-    uncertain: RealTokens = RealTokens(0)  # thinking, and see `Message.is_countable`
+    uncertain: RealTokens = RealTokens(0)  # thinking, and see `AgentMessage.is_countable`
 
     @property
     def fixed(self) -> RealTokens:
@@ -160,7 +160,7 @@ def _count(counter: TokenCounter, text: str) -> RawTokens:
     return counter.count(text)
 
 
-def prune_messages(context: Context, counter: TokenCounter | None = None) -> Sequence[Message]:
+def prune_messages(context: Context, counter: TokenCounter | None = None) -> Sequence[AgentMessage]:
     """The messages with the large results of old ones as previews, counted where asked for."""
     if not context.pruned_through:
         return context.messages
@@ -265,7 +265,7 @@ def convert_rounds_to_text(context: Context) -> Context:
     return replace(context, messages=[*context.messages[:start], *rounds])
 
 
-def _only_text(message: Message) -> Message:
+def _only_text(message: AgentMessage) -> AgentMessage:
     text = plain_text(message.blocks)
     return replace(message, blocks=[text_block(text)] if text.strip() else [])
 

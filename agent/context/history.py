@@ -6,7 +6,7 @@ from typing import Any
 
 from agent.context.message_list import MessageList
 from agent.context.thinking import THINKING, drop_misplaced_thinking
-from agent.messages import ApiMessage, Block, Message, block_text, is_call, is_server_tool
+from agent.messages import AgentMessage, ApiMessage, Block, block_text, is_call, is_server_tool
 
 MISSING_RESULT = "The tool was interrupted and returned no result."
 # Results of the server's tools that every request may carry back, with their calls.
@@ -29,7 +29,7 @@ def text_block(text: str) -> Block:
 
 
 def build_api_messages(
-    history: Sequence[Message],
+    history: Sequence[AgentMessage],
     declared: set[str],
     *,
     own_from: int = 0,
@@ -58,7 +58,7 @@ def build_api_messages(
 
 
 def _convert(
-    history: Sequence[Message], declared: set[str], own_from: int, *, thinking_after: int
+    history: Sequence[AgentMessage], declared: set[str], own_from: int, *, thinking_after: int
 ) -> list[dict[str, Any]]:
     """Each message as it is sent, if anything is; thinking only of those that stand after the index
     `thinking_after`."""
@@ -83,13 +83,13 @@ def _convert(
     return messages
 
 
-def _find_last_prompt(history: Sequence[Message]) -> int:
+def _find_last_prompt(history: Sequence[AgentMessage]) -> int:
     """Where the running turn begins; 0 where no person wrote anything."""
     return next((i for i in range(len(history) - 1, -1, -1) if history[i].is_prompt), 0)
 
 
 def _find_served(
-    history: Sequence[Message], own: Sequence[bool], declared: set[str]
+    history: Sequence[AgentMessage], own: Sequence[bool], declared: set[str]
 ) -> set[tuple[int, int]]:
     """Where calls of the server's tools, and their results, stand that go back as they are. The API
     takes neither without the other: a search that was stopped has no result, and never will. But
@@ -112,7 +112,7 @@ def _find_served(
     return pairs | {place for place in waiting.values() if place[0] == open_round}
 
 
-def _find_open_round(history: Sequence[Message], declared: set[str]) -> int | None:
+def _find_open_round(history: Sequence[AgentMessage], declared: set[str]) -> int | None:
     """Where the calls stand whose results the history ends with; None where it ends otherwise."""
     last = len(history) - 1
     while last >= 0 and history[last].holds_tool_results and not history[last].is_prompt:

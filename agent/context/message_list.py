@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
-from agent.messages import ApiMessage, Message, RawTokens
+from agent.messages import AgentMessage, ApiMessage, RawTokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,10 @@ class Facts:
     largest: RawTokens = RawTokens(0)
     cut_factor: float = 0.0
     mixed: tuple[int, ...] = ()
-    thoughtful: tuple[Message, ...] = ()
+    thoughtful: tuple[AgentMessage, ...] = ()
     plain: tuple[ApiMessage, ...] = ()
 
-    def go_on(self, messages: Sequence[Message]) -> "Facts":
+    def go_on(self, messages: Sequence[AgentMessage]) -> "Facts":
         """With the messages that follow."""
         counts = [message.tokens for message in messages]
         mixed = (at for at, message in enumerate(messages, self.count) if message.plain is None)
@@ -39,7 +39,7 @@ class Facts:
             (*self.plain, *self._find_plain(messages)),
         )
 
-    def _find_plain(self, messages: Sequence[Message]) -> list[ApiMessage]:
+    def _find_plain(self, messages: Sequence[AgentMessage]) -> list[ApiMessage]:
         found: list[ApiMessage] = []
         if len(self.plain) < self.count:
             return found
@@ -52,26 +52,26 @@ class Facts:
         return found
 
 
-class MessageList(tuple[Message, ...]):
+class MessageList(tuple[AgentMessage, ...]):
     """Messages in order. What follows from all of them is found out once, and goes on with the
     messages that follow: it costs the same however many there are."""
 
     @classmethod
-    def of(cls, messages: Iterable[Message]) -> Self:
+    def of(cls, messages: Iterable[AgentMessage]) -> Self:
         return messages if isinstance(messages, cls) else cls(messages)
 
     @cached_property
     def facts(self) -> Facts:
         return Facts().go_on(self)
 
-    def followed_by(self, message: Message) -> "MessageList":
+    def followed_by(self, message: AgentMessage) -> "MessageList":
         """A longer one."""
         longer = MessageList((*self, message))
         longer.facts = self.facts.go_on([message])
         return longer
 
 
-def begin_within_turn(messages: Sequence[Message]) -> bool:
+def begin_within_turn(messages: Sequence[AgentMessage]) -> bool:
     """Whether messages begin with the rounds of a turn whose prompt comes before them, or hold no
     prompt at all. Their prompt is sent with them for as long as they are: the prompt cache holds
     what comes after it."""

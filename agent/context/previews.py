@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from agent.context.history import text_block
 from agent.context.message_list import Facts, MessageList
-from agent.messages import Block, Message, RawTokens, RealTokens, is_server_tool, locate_texts
+from agent.messages import AgentMessage, Block, RawTokens, RealTokens, is_server_tool, locate_texts
 from agent.tokens import Factor, Limits
 
 # Bytes of the note between a preview's head and tail.
@@ -22,7 +22,7 @@ NEAR = 1.5
 FILLED = 0.85
 
 
-def count_sent_tokens(message: Message, limits: Limits) -> RealTokens:
+def count_sent_tokens(message: AgentMessage, limits: Limits) -> RealTokens:
     """Real tokens of a message as it is sent: of one that is cut at most those of its preview."""
     real, limit = limits.factor.apply(message.tokens), preview_limit(message, limits)
     cutting = _find_cutting(message, limits)
@@ -32,7 +32,7 @@ def count_sent_tokens(message: Message, limits: Limits) -> RealTokens:
 
 
 def sum_sent_tokens(
-    messages: Sequence[Message], limits: Limits, beside: Sequence[Message] = ()
+    messages: Sequence[AgentMessage], limits: Limits, beside: Sequence[AgentMessage] = ()
 ) -> RealTokens:
     """`count_sent_tokens` of them all, and of those `beside` them. Where none is oversized they are
     rounded up once: it may be a token a message less."""
@@ -42,7 +42,7 @@ def sum_sent_tokens(
     return RealTokens(sum(count_sent_tokens(message, limits) for message in (*beside, *messages)))
 
 
-def find_previewed(messages: Sequence[Message], limits: Limits) -> list[int]:
+def find_previewed(messages: Sequence[AgentMessage], limits: Limits) -> list[int]:
     """Where those messages stand of which a request holds only a part, because they are
     oversized."""
     facts = MessageList.of(messages).facts
@@ -55,7 +55,7 @@ def find_previewed(messages: Sequence[Message], limits: Limits) -> list[int]:
     ]
 
 
-def decide_cuts(messages: Sequence[Message], limits: Limits) -> dict[int, float]:
+def decide_cuts(messages: Sequence[AgentMessage], limits: Limits) -> dict[int, float]:
     """What is to be remembered of the messages of a request, by their numbers: the factors that
     they are cut by, or not cut, in this request and in those that follow. Only of messages that
     are so long that another factor would decide otherwise."""
@@ -70,7 +70,7 @@ def decide_cuts(messages: Sequence[Message], limits: Limits) -> dict[int, float]
     }
 
 
-def _find_cutting(message: Message, limits: Limits) -> Factor:
+def _find_cutting(message: AgentMessage, limits: Limits) -> Factor:
     """What decides whether and where a message is cut. It stays until the message is summarised:
     all that follows it in the request is cached behind it."""
     return limits.factor.steady(message.cut_factor)
@@ -86,7 +86,7 @@ def _smallest_limit(limits: Limits) -> int:
     return min(int(limits.budget * BUDGET_SHARE), RESULT_TOKENS)
 
 
-def preview_limit(message: Message, limits: Limits) -> int:
+def preview_limit(message: AgentMessage, limits: Limits) -> int:
     """Tokens above which a message is sent as a preview: a share of the budget, and for the results
     of one round no more than `RESULT_TOKENS`; read_messages reads on."""
     if message.holds_tool_results:
@@ -100,7 +100,7 @@ def result_room(limits: Limits, calls: int) -> RawTokens:
     return limits.factor.raw(_smallest_limit(limits) * FILLED / max(1, calls))
 
 
-def preview_messages(messages: Sequence[Message], limits: Limits) -> Sequence[Message]:
+def preview_messages(messages: Sequence[AgentMessage], limits: Limits) -> Sequence[AgentMessage]:
     """The messages, with previews in place of the oversized ones."""
     if not (oversized := find_previewed(messages, limits)):
         return messages
@@ -110,7 +110,7 @@ def preview_messages(messages: Sequence[Message], limits: Limits) -> Sequence[Me
     return sent
 
 
-def _preview(message: Message, limits: Limits) -> Message:
+def _preview(message: AgentMessage, limits: Limits) -> AgentMessage:
     """An oversized message cut down to the limit: its longest texts as head and tail (a log's error
     stands at its end), attachments by their names, calls of the server's tools with their results
     as text, since neither may go without the other."""

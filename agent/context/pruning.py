@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.context.previews import count_sent_tokens, sum_sent_tokens
-from agent.messages import Block, Message, RealTokens, result_text
+from agent.messages import AgentMessage, Block, RealTokens, result_text
 from agent.search.lexical import ALONE
 from agent.tokens import Limits, TokenCounter
 
@@ -55,7 +55,7 @@ def shorten_text(text: str, characters: int) -> str:
     return _UNFINISHED.sub("", text[: characters + 1]).rstrip() + " …"
 
 
-def prune_message(message: Message, counter: TokenCounter | None = None) -> Message:
+def prune_message(message: AgentMessage, counter: TokenCounter | None = None) -> AgentMessage:
     """The message with its large tool results as previews that name it; counted anew with a
     counter."""
     if not message.holds_tool_results:
@@ -76,7 +76,7 @@ def _pruned(block: Block, number: int) -> Block:
 
 
 def plan_pruning(
-    messages: Sequence[Message],
+    messages: Sequence[AgentMessage],
     pruned_through: int,
     limits: Limits,
     counter: TokenCounter,

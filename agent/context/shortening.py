@@ -8,7 +8,7 @@ from agent.context.assemble import Context, measure, prune_messages
 from agent.context.history import text_block
 from agent.context.previews import count_sent_tokens
 from agent.context.pruning import preview_text
-from agent.messages import Block, Message, RealTokens, result_text
+from agent.messages import AgentMessage, Block, RealTokens, result_text
 from agent.tokens import TokenCounter
 
 # Characters that may be left of a result, the most that there is room for.
@@ -42,13 +42,13 @@ def shorten_turn(context: Context, counter: TokenCounter, most: int) -> Context:
     return made
 
 
-def _find_first_round(messages: Sequence[Message]) -> int:
+def _find_first_round(messages: Sequence[AgentMessage]) -> int:
     """Where the rounds of the running turn begin."""
     prompts = (n for n, m in enumerate(messages) if m.is_prompt and not m.holds_tool_results)
     return max(prompts, default=-1) + 1
 
 
-def _list_starts(rounds: Sequence[Message]) -> list[int]:
+def _list_starts(rounds: Sequence[AgentMessage]) -> list[int]:
     """Where the rounds that are kept may begin: with a call, or after all of them."""
     calls = [n for n, message in enumerate(rounds) if n and message.role == "assistant"]
     return [0, *calls, len(rounds)] if rounds else []
@@ -56,16 +56,16 @@ def _list_starts(rounds: Sequence[Message]) -> list[int]:
 
 def _with_rounds(
     context: Context,
-    before: Sequence[Message],
-    left_out: Sequence[Message],
-    kept: Sequence[Message],
+    before: Sequence[AgentMessage],
+    left_out: Sequence[AgentMessage],
+    kept: Sequence[AgentMessage],
     counter: TokenCounter,
 ) -> Context:
     notes = []
     if left_out:
         note = LEFT_OUT.format(first=left_out[0].number, last=left_out[-1].number)
         blocks = [text_block(note)]
-        notes.append(Message(left_out[0].number, "user", blocks, counter.count_blocks(blocks)))
+        notes.append(AgentMessage(left_out[0].number, "user", blocks, counter.count_blocks(blocks)))
     return replace(
         context,
         messages=[*before, *notes, *kept],
@@ -75,12 +75,12 @@ def _with_rounds(
 
 
 def _lengthen(
-    whole: Sequence[Message],
-    least: Sequence[Message],
+    whole: Sequence[AgentMessage],
+    least: Sequence[AgentMessage],
     room: int,
     context: Context,
     counter: TokenCounter,
-) -> list[Message]:
+) -> list[AgentMessage]:
     """The messages, each with as much of its results as there is room for, the newest first."""
     kept = list(least)
     for at in reversed(range(len(kept))):
@@ -97,7 +97,7 @@ def _lengthen(
     return kept
 
 
-def _cut_results(message: Message, length: int, counter: TokenCounter) -> Message:
+def _cut_results(message: AgentMessage, length: int, counter: TokenCounter) -> AgentMessage:
     """A message whose results have at most so many characters each, and no pictures."""
     if not message.holds_tool_results:
         return message

@@ -2,7 +2,24 @@
 
 from dataclasses import dataclass
 
+# Headings of a chapter that code knows by name, and all that a prompt demands of one.
+DECISIONS = "## Decisions"
+FACTS = "## Facts and values"
+FILES = "## Files and artifacts"
 CURRENT_WORK = "## Current work and next step"
+KNOWN_HEADINGS = {
+    "## Overview",
+    "## Goal and constraints",
+    "## Standing instructions",
+    DECISIONS,
+    FACTS,
+    "## Progress",
+    "## Open tasks",
+    FILES,
+    "## Errors and fixes",
+    "## Open questions",
+    CURRENT_WORK,
+}
 PINS_HEADING = "# Standing instructions of the user"
 LEFT_OUT = "- ({count} earlier ones are left out here for lack of room.)"
 INDEX_HEADING = "## Index of exact values (from the user's messages)"

@@ -93,7 +93,8 @@ _PUNCTUATION = ".,;:!?()[]{}<>\"'`*|#=→-"
 
 
 class Weight(IntEnum):
-    """How much the user's sentence with a value settles; see `agent.compaction.settled`. Stored."""
+    """How much the user's sentence with a value settles. Stored. See
+    `agent.compaction.extraction.decisions`."""
 
     NONE = 0
     BRIEF = 1  # a short sentence has it

@@ -11,9 +11,9 @@ from math import inf
 from typing import Any
 
 from agent.clock import Told, choose_line
-from agent.compaction.chapters import Chapter
-from agent.compaction.job import Job
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.policy import Policy, Trigger
+from agent.compaction.writing.job import Job
 from agent.context.assemble import Context, assemble
 from agent.context.message_list import begin_within_turn
 from agent.context.request import CACHE_SECONDS, choose_cache_ttl, count_bridged
@@ -37,7 +37,7 @@ from agent.engine import (
     trim_if_needed,
     wants_preparation,
 )
-from agent.messages import Block, Message, RawTokens, RealTokens, Role, Usage
+from agent.messages import AgentMessage, Block, RawTokens, RealTokens, Role, Usage
 from agent.tokens import Limits, Model, TokenCounter
 from bench.replay.api import Caller, ScriptedApi
 from bench.replay.conversations import ReplayExchange
@@ -64,14 +64,14 @@ class Conductor:
     ) -> None:
         self.api, self.policy, self.counter, self.model = api, policy, counter, model
         self.limits, self.tools = limits, tools
-        self.messages: list[Message] = []
+        self.messages: list[AgentMessage] = []
         self.times: list[float] = []
         self.chapters: list[Chapter] = []
         self.summary = Summary()
         self.through = 0  # number of the last message in the summary
         self.tally = Tally()
         self.lineage = Lineage()
-        self._first: Message | None = None
+        self._first: AgentMessage | None = None
         self._pruned_through = 0
         self._prefix_from = 0  # number of the first message after what is sent now was sent
         self._compressed_at = -inf
@@ -212,7 +212,7 @@ class Conductor:
         )
 
     @property
-    def _prompt(self) -> Message | None:
+    def _prompt(self) -> AgentMessage | None:
         """What the kept tail's first turn answers, where the summary covers it."""
         if not self.through or not begin_within_turn(self.messages[self.through :]):
             return None
@@ -350,7 +350,7 @@ class Conductor:
         number = len(self.messages) + 1
         self._written += tokens
         self.messages.append(
-            Message(
+            AgentMessage(
                 number,
                 role,
                 blocks,
@@ -368,7 +368,7 @@ class Conductor:
         return EPOCH.timestamp() + self.api.clock.now
 
     def _tell_time(self) -> str:
-        """As `chat.services.times.tell_time`."""
+        """As `chat.services.turns.times.tell_time`."""
         told = [m.at for m in self.messages[self.through :] if m.time_line]
         before = Told(told[-1], ZONE) if told else None
         last = self.messages[-1].at if self.messages else None

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from agent.compaction.evidence import UNVERIFIED
-from agent.compaction.pins import find_pins
+from agent.audit.evidence import UNVERIFIED
+from agent.authorship.typed import TypedText
+from agent.compaction.instructions.pins import find_pins
 from agent.context.summary import INDEX_HEADING
-from agent.messages import Message, plain_text
+from agent.messages import AgentMessage, plain_text
 from bench.replay.conductor import Conductor
 from bench.replay.values import Lookup, Text, find_exact_values, find_questions
 
@@ -21,7 +22,7 @@ class Record:
     """A conversation and the summary of its first `through` messages: what the model wrote, what
     code added to it, and where standing instructions are."""
 
-    messages: Sequence[Message]
+    messages: Sequence[AgentMessage]
     through: int
     chapters: str
     appendix: str = ""
@@ -85,7 +86,7 @@ def examine(
         by_sentence = {v for v, asked in questions.items() if lookup.find_by_words(v, asked)}
     in_prompt = in_summary | in_index | _holding(values, "\n".join(texts[record.through :]))
     users = [m for m in record.messages if m.is_prompt]
-    found = {m.number for m in users if find_pins(m.number, texts[m.number - 1])}
+    found = {m.number for m in users if find_pins(m.number, TypedText(texts[m.number - 1]))}
     pin_text = Text(record.pins)
     pinned = {n for n in instructions if n > record.through or pin_text.holds(f"[#{n}]")}
     written = f"{record.chapters}\n{record.appendix}\n{record.pins}"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.compaction.policy import Policy
-from agent.compaction.requests import WORDS_PER_TOKEN
+from agent.compaction.writing.requests import WORDS_PER_TOKEN
 from agent.context.assemble import BASE_PROMPT
-from agent.messages import Message
+from agent.messages import AgentMessage
 from agent.tokens import Limits, TokenCounter
 from bench.replay.baselines import SUMMARY_TOKENS
 from bench.replay.conversations import ReplayExchange
@@ -37,7 +37,7 @@ class PlainReplay:
         policy = Policy()
         self._trigger = policy.trigger_tokens(limits)
         self._tail = min(policy.keep_recent_tokens, limits.budget // 5)
-        self._messages: list[Message] = []
+        self._messages: list[AgentMessage] = []
         self.summary = PlainSummary()
         self.lineage = Lineage()
         self.compactions = 0
@@ -82,4 +82,4 @@ class PlainReplay:
         blocks = [protocol.text(text)]
         number = len(self._messages) + 1
         tokens = self._counter.count_blocks(blocks)
-        self._messages.append(Message(number, role, blocks, tokens))  # type: ignore[arg-type]
+        self._messages.append(AgentMessage(number, role, blocks, tokens))  # type: ignore[arg-type]

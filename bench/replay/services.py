@@ -23,7 +23,7 @@ from bench.replay.conductor import ROUND_SECONDS
 from bench.replay.conversations import ReplayExchange
 from bench.replay.writings import EPOCH
 
-# What `chat.queries.conversation.policy_for` reads of the conversation's row.
+# What `chat.engine.state.policy_for` reads of the conversation's row.
 OF_THE_ROW = ("enabled", "keep_first_message", "held")
 
 
@@ -60,8 +60,8 @@ class ServicesReplay:
 
     def __post_init__(self) -> None:
         from accounts.models import User
+        from chat.engine.model_profiles import load_profile
         from chat.models import Conversation
-        from chat.queries.model_profiles import load_profile
 
         profile = load_profile(self.model)
         profile.context_window, profile.max_output = self.limits.window, self.limits.max_output
@@ -98,7 +98,7 @@ class ServicesReplay:
         }
         with ExitStack() as stack:
             stack.enter_context(patch("django.utils.timezone.now", self._now))
-            tools = "chat.queries.conversation.declare_tools"
+            tools = "chat.engine.state.declare_tools"
             stack.enter_context(patch(tools, lambda *_, **__: list(self.tools)))
             for name, value in settings.items():
                 stack.enter_context(patch(f"django.conf.settings.{name}", value))
@@ -108,7 +108,8 @@ class ServicesReplay:
 
     def _turn(self, exchange: ReplayExchange) -> None:
         from chat.models import Turn
-        from chat.services import endings, preparations, requests, rounds
+        from chat.services.summary import preparations
+        from chat.services.turns import endings, requests, rounds
 
         opening = self._open(exchange)
         turn = opening.turn.pk
@@ -139,7 +140,7 @@ class ServicesReplay:
 
     def _open(self, exchange: ReplayExchange) -> Any:
         """The turn's beginning, timed."""
-        from chat.services import requests, turns
+        from chat.services.turns import requests, turns
 
         prompt = turns.make_prompt(exchange.user, None, exchange.files, [])
         before = self._version()
@@ -164,10 +165,11 @@ class ServicesReplay:
         what is to be stored of it."""
         from agent.engine import measure_sent, trim_if_needed
         from agent.model.unreported import mark
+        from chat.engine import model_server
         from chat.models import Turn
-        from chat.queries import model_server
-        from chat.services import preparations, requests, turns
-        from chat.services.endings import TurnOutcome
+        from chat.services.summary import preparations
+        from chat.services.turns import requests, turns
+        from chat.services.turns.endings import TurnOutcome
 
         if opening.compact:
             self.held.append(1000 * self._compact(turn, opening))
@@ -216,7 +218,7 @@ class ServicesReplay:
     def _write(self, compaction_id: int, deadline: float = inf) -> None:
         """`chat.tasks.compact` in two halves: what it stores is stored when virtual time has
         come."""
-        from chat.services import compaction_jobs
+        from chat.services.summary import compaction_jobs
 
         task = compaction_jobs.claim(compaction_id, 1)
         assert task is not None
@@ -230,7 +232,7 @@ class ServicesReplay:
 
         running.caller = caller
         with (
-            patch("chat.queries.model_server.new_client", lambda endpoint, spent: caller),
+            patch("chat.engine.model_server.new_client", lambda endpoint, spent: caller),
             patch("chat.jobs.summary.Deadline.pass_by", lambda _: caller.pass_deadline()),
         ):
             try:
@@ -240,7 +242,7 @@ class ServicesReplay:
 
     def _hand_in_until(self, second: float) -> None:
         """What was written, at its virtual time, if that has come by then."""
-        from chat.services import compaction_jobs, compactions
+        from chat.services.summary import compaction_jobs, compactions
 
         done = self._running
         if done is None or done.ends > second:
@@ -256,7 +258,7 @@ class ServicesReplay:
 
     def _advance(self, seconds: float) -> None:
         """Virtual time passes: summaries end, a pause is used."""
-        from chat.services import preparations
+        from chat.services.summary import preparations
 
         later = self.api.clock.now + seconds
         if self._pause and self._pause[0] < later:

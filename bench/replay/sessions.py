@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agent.compaction.policy import Policy
 from agent.context.assemble import BASE_PROMPT
 from agent.context.request import Ttl
-from agent.messages import Message
+from agent.messages import AgentMessage
 from bench.replay import baselines
 from bench.replay.api import ScriptedApi
 from bench.replay.conductor import Conductor
@@ -127,5 +127,5 @@ def _list_requests(conductor: Conductor) -> list[baselines.TurnSize]:
     ]
 
 
-def _count(message: Message) -> int:
+def _count(message: AgentMessage) -> int:
     return count_blocks(list(message.blocks))

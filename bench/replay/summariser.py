@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.compaction.evidence import GOALS
-from agent.compaction.outline import READ
-from agent.compaction.pins import find_pins
+from agent.audit.evidence import GOALS
+from agent.authorship.typed import TypedText
+from agent.compaction.instructions.pins import find_pins
 from agent.compaction.skills import INSTRUCTIONS
+from agent.compaction.writing.outline import READ
 from agent.messages import plain_text
 from bench.replay.values import Text
 from demo.api.recording import join_text
@@ -170,7 +171,9 @@ class Summariser:
 def _instructions(body: Mapping[str, Any]) -> list[str]:
     """The user's standing ones, which this model knows by their wording."""
     users = (entry for entry in find_entries(body) if entry.role == "user")
-    return [pin.render() for entry in users for pin in find_pins(entry.number, entry.text)]
+    return [
+        pin.render() for entry in users for pin in find_pins(entry.number, TypedText(entry.text))
+    ]
 
 
 def split_sentences(text: str) -> list[str]:

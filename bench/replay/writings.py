@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
 
 from agent.compaction.failures import SummaryRejected
-from agent.compaction.job import Job
 from agent.compaction.policy import BACKGROUND, Attempt, Policy, Trigger, find_breaker_end
+from agent.compaction.writing.job import Job
 from agent.engine import CompactedContext, compact
 from agent.tokens import Limits
 from bench.replay.api import Caller
@@ -63,7 +63,7 @@ class Writings(list[Writing]):
     def is_breaker_open(
         self, policy: Policy, now: float, turns: int, *, unseen: bool = False
     ) -> bool:
-        """`chat.services.preparations.is_breaker_open`, in turn number `turns`."""
+        """`chat.services.summary.preparations.is_breaker_open`, in turn number `turns`."""
         attempts = [
             Attempt(EPOCH + timedelta(seconds=each.ends), not each.written, turns - each.turns)
             for each in islice(self._list_counted(now, unseen=unseen), policy.breaker_failures)
@@ -84,7 +84,7 @@ class Writings(list[Writing]):
             yield each
 
     def is_over_budget(self, policy: Policy, limits: Limits, now: float) -> bool:
-        """`chat.services.preparations.is_over_budget`."""
+        """`chat.services.summary.preparations.is_over_budget`."""
         most = policy.prepare_tokens_a_day(limits)
         recent = takewhile(lambda each: each.began > now - DAY_SECONDS, reversed(self))
         used = sum(each.tokens for each in recent if each.trigger in BACKGROUND)

@@ -32,4 +32,4 @@ __all__ = [
 admin.site.site_header = "Everlong administration"
 admin.site.site_title = "Everlong"
 admin.site.site_url = settings.BASE_PATH
-admin.site.index_title = "Administration"
+admin.site.index_title = f"Everlong {settings.VERSION}"

@@ -10,9 +10,10 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
 from accounts.models import User
+from chat.admin.base import column
 from chat.html.figures import format_money
 from chat.models import Attachment, Conversation, Memory, Message
-from chat.services import accounts
+from chat.services.people import accounts
 
 
 def _sum_of(column: str) -> Coalesce:
@@ -37,13 +38,10 @@ class AccountAdmin(UserAdmin):
             .annotate(total_cost=_sum_of("cost"), compaction_cost=_sum_of("compaction_cost"))
         )
 
-    @admin.display(description="Cost", ordering="total_cost")
-    def total_cost(self, user: User) -> str:
-        return format_money(user.total_cost)  # type: ignore[attr-defined]
-
-    @admin.display(description="Of that, compactions", ordering="compaction_cost")
-    def compaction_cost(self, user: User) -> str:
-        return format_money(user.compaction_cost)  # type: ignore[attr-defined]
+    total_cost = column("Cost", lambda row: format_money(row.total_cost), "total_cost")
+    compaction_cost = column(
+        "Of that, compactions", lambda row: format_money(row.compaction_cost), "compaction_cost"
+    )
 
     # --- Deletion ---------------------------------------------------------------------------------
 

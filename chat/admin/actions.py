@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
@@ -22,7 +22,7 @@ from chat.html.figures import format_price, format_tokens
 from chat.live.enqueuing import put_in_queue
 from chat.models import Compaction
 from chat.queries.preview import preview_rewrite
-from chat.services import compactions, put_back, rewrites, summaries
+from chat.services.summary import compactions, put_back, rewrites, summaries
 
 log = structlog.get_logger(__name__)
 
@@ -32,15 +32,17 @@ MAX_AT_ONCE = 20  # each re-run is a paid model call
 @dataclass(frozen=True)
 class Action:
     """What an action's page asks, what it says of each compaction, and what is done on yes, given a
-    user's id. It returns the compaction to show."""
+    user's id. It returns the id of another compaction to show, if there is one. `label` is its name
+    in the list's menu."""
 
     name: str
     question: str
     explanation: str
     button: str
-    run: Callable[[Compaction, int | None], int]
+    run: Callable[[Compaction, int | None], int | None]
     done: str
     describe: Callable[[Compaction], str] = lambda _: ""
+    label: str = ""
 
 
 def _describe_rewrite(compaction: Compaction) -> str:
@@ -62,23 +64,9 @@ def _rerun(compaction: Compaction, user_id: int | None) -> int:
     return begun
 
 
-def _replace(compaction: Compaction, user_id: int | None) -> int:
-    rewrites.use_rewrite(compaction.pk)
-    return compaction.pk
-
-
-def _discard(compaction: Compaction, user_id: int | None) -> int:
-    rewrites.discard_rewrite(compaction.pk)
-    return compaction.pk
-
-
-def _revert(compaction: Compaction, user_id: int | None) -> int:
-    summaries.revert(compaction.pk)
-    return compaction.pk
-
-
 RERUN = Action(
     name="rerun",
+    label="Write selected summaries again…",
     question="Write the summary again?",
     explanation="In the background, the model reads the same messages again and writes a new "
     "version of the summary. Nothing is replaced: you compare the two first, and decide then.",
@@ -89,29 +77,32 @@ RERUN = Action(
 )
 REPLACE = Action(
     name="replace",
+    label="Use selected summaries that wait…",
     question="Use the summary that was written again?",
     explanation="It takes the place of the present summary, which stays in this list: to revert "
     "brings it back.",
     button="Use it",
-    run=_replace,
+    run=lambda compaction, _: rewrites.use_rewrite(compaction.pk),
     done="It is the current summary now.",
 )
 DISCARD = Action(
     name="discard",
+    label="Discard selected summaries that wait…",
     question="Discard the summary that was written again?",
     explanation="The present summary stays as it is.",
     button="Discard",
-    run=_discard,
+    run=lambda compaction, _: rewrites.discard_rewrite(compaction.pk),
     done="Discarded. Nothing was replaced.",
 )
 REVERT = Action(
     name="revert",
+    label="Revert selected summaries…",
     question="Revert this summary?",
     explanation="The conversation goes back to the version before; without one, all its messages "
     "are sent verbatim again. No message changes, and the summary stays in this list. Automatic "
     "compaction then waits until the model's window itself is full.",
     button="Revert",
-    run=_revert,
+    run=lambda compaction, _: summaries.revert(compaction.pk),
     done="Reverted.",
 )
 
@@ -126,6 +117,18 @@ def make_put_back(key: str) -> Action:
         run=lambda compaction, _: put_back.put_back_statement(compaction.pk, key).pk,
         done="The statement is in the summary again.",
     )
+
+
+def menu_action(action: Action) -> Callable[..., HttpResponse | None]:
+    """The action in the menu of the list, for whoever may operate."""
+
+    @admin.action(description=action.label, permissions=["operate"])
+    def ask(
+        page: ModelAdmin, request: HttpRequest, queryset: QuerySet[Compaction]
+    ) -> HttpResponse | None:
+        return confirm_action(page, request, queryset, action)
+
+    return ask
 
 
 def confirm_action(
@@ -168,4 +171,4 @@ def do_action(page: ModelAdmin, request: HttpRequest, row: Compaction, action: A
     page.log_change(request, row, action.done)
     log.info("administrator acted", action=action.name, compaction=row.pk, user=request.user.pk)
     page.message_user(request, format_html("{}: {}", name, action.done), messages.SUCCESS)
-    return shown
+    return shown or row.pk

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import urlencode
 from uuid import UUID
@@ -10,7 +10,7 @@ from uuid import UUID
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Left
 from django.http import HttpRequest
 from django.urls import reverse
@@ -18,9 +18,10 @@ from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from agent.compaction.borne_out import Quote
-from agent.compaction.evidence import MOST_DIGITS
+from agent.audit.evidence import MOST_DIGITS
+from agent.audit.quotes import Quote
 from chat.html import markdown
+from chat.html.moments import format_moment
 from chat.html.quotes import mark_quotes, show_quotes
 from chat.models import Conversation, Message, ModelProfile
 
@@ -99,7 +100,53 @@ def with_previews(messages: QuerySet[Message]) -> QuerySet[Message]:
     return messages.defer("blocks", "text", "usage").annotate(preview=Left("text", PREVIEW))
 
 
+# --- Columns --------------------------------------------------------------------------------------
+
+Column = Callable[[Any, Any], object]
+
+
+def column(description: str, show: Callable[[Any], object], ordering: Any = None) -> Column:
+    """A column of a list, or a field of a page: what is shown of a row, and by which of the table's
+    columns the list can be sorted."""
+
+    @admin.display(description=description, ordering=ordering)
+    def shown(page: Any, row: Any) -> object:
+        return show(row)
+
+    return shown
+
+
+def moment_column(description: str, field: str) -> Column:
+    return column(description, lambda row: format_moment(getattr(row, field)), field)
+
+
+def _link_owner(row: Any) -> SafeString:
+    name = row.owner.get_username()
+    return format_html('<a href="{}">{}</a>', list_url(type(row), owner=name), name)
+
+
+CONVERSATION = column(
+    "Conversation", lambda row: admin_link(row.conversation), "conversation__title"
+)
+OWNER = column("Owner", _link_owner, "owner__username")  # leads to what else they have
+
+
 # --- Filters --------------------------------------------------------------------------------------
+
+
+class ConditionFilter(admin.SimpleListFilter):
+    """By one of some conditions: each by its name in the address, with its words."""
+
+    conditions: Mapping[str, tuple[str, Q]]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, words) for name, (words, _) in self.conditions.items()]
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[Any, Any]
+    ) -> QuerySet[Any, Any] | None:
+        found = self.conditions.get(self.value() or "")
+        return queryset.filter(found[1]) if found else None
 
 
 class ConversationFilter(admin.SimpleListFilter):

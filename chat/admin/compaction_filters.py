@@ -1,12 +1,9 @@
 """Compactions by what became of them, in the lists of the administration."""
 
-from typing import Any
-
-from django.contrib import admin
-from django.db.models import F, Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import F, Q
 
 from agent.compaction.policy import Engine
+from chat.admin.base import ConditionFilter
 from chat.models import Compaction, Conversation
 from chat.queries.site import SLOW_COMPACTION, SLOW_SECONDS
 
@@ -36,43 +33,21 @@ def describe_state(compaction: Compaction, conversation: Conversation) -> str:
     return "reverted" if compaction.reverted else "superseded"
 
 
-class StateFilter(admin.SimpleListFilter):
+class StateFilter(ConditionFilter):
     title = "status"
     parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(state, state.capitalize()) for state in STATES]
-
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[Any, Any]
-    ) -> QuerySet[Any, Any] | None:
-        condition = STATES.get(self.value() or "")
-        return queryset.filter(condition) if condition else None
+    conditions = {state: (state.capitalize(), condition) for state, condition in STATES.items()}
 
 
-class EngineFilter(admin.SimpleListFilter):
+class EngineFilter(ConditionFilter):
     """By the way the summary was written: all known ways, so that not every row has to be read."""
 
     title = "engine"
     parameter_name = "engine"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(engine, engine.capitalize()) for engine in WRITTEN]
-
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[Any, Any]
-    ) -> QuerySet[Any, Any] | None:
-        return queryset.filter(engine=self.value()) if self.value() else None
+    conditions = {str(each): (each.capitalize(), Q(engine=each)) for each in WRITTEN}
 
 
-class DurationFilter(admin.SimpleListFilter):
+class DurationFilter(ConditionFilter):
     title = "duration"
     parameter_name = "duration"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("slow", f"Over {SLOW_SECONDS} s")]
-
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[Any, Any]
-    ) -> QuerySet[Any, Any] | None:
-        return queryset.filter(SLOW_COMPACTION) if self.value() == "slow" else None
+    conditions = {"slow": (f"Over {SLOW_SECONDS} s", SLOW_COMPACTION)}

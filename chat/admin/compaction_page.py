@@ -4,9 +4,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from agent.compaction.differences import compare_summaries, count_changes
-from agent.compaction.left import list_left
-from agent.compaction.pins import Pin, PinState
+from agent.compaction.chapters.differences import compare_summaries, count_changes
+from agent.compaction.chapters.unsent import list_left
+from agent.compaction.instructions.pins import Pin, PinState
 from agent.compaction.policy import Engine
 from chat.admin.base import list_facts, list_url, render_summary_html, with_previews
 from chat.html.compaction_words import describe_cause

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import PermissionDenied
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
@@ -21,18 +21,21 @@ from chat.admin.actions import (
     REPLACE,
     RERUN,
     REVERT,
-    confirm_action,
     do_action,
     make_put_back,
+    menu_action,
 )
 from chat.admin.base import (
+    CONVERSATION,
     ConversationFilter,
     ConversationOwnerFilter,
     ModelFilter,
     ReadOnlyAdmin,
     admin_link,
+    column,
     format_seconds,
     list_url,
+    moment_column,
     page_url,
 )
 from chat.admin.compaction_filters import (
@@ -159,21 +162,10 @@ class CompactionAdmin(ReadOnlyAdmin):
         """Who may write again, decide on it and revert: nothing else can be changed here."""
         return request.user.has_perm("chat.change_compaction")
 
-    @admin.action(description="Write selected summaries again…", permissions=["operate"])
-    def rerun(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
-        return confirm_action(self, request, queryset, RERUN)
-
-    @admin.action(description="Use selected summaries that wait…", permissions=["operate"])
-    def replace(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
-        return confirm_action(self, request, queryset, REPLACE)
-
-    @admin.action(description="Discard selected summaries that wait…", permissions=["operate"])
-    def discard(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
-        return confirm_action(self, request, queryset, DISCARD)
-
-    @admin.action(description="Revert selected summaries…", permissions=["operate"])
-    def revert(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
-        return confirm_action(self, request, queryset, REVERT)
+    rerun = menu_action(RERUN)
+    replace = menu_action(REPLACE)
+    discard = menu_action(DISCARD)
+    revert = menu_action(REVERT)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(require_POST(self.put_back))
@@ -192,13 +184,8 @@ class CompactionAdmin(ReadOnlyAdmin):
 
     # --- Columns ----------------------------------------------------------------------------------
 
-    @admin.display(description="Compaction", ordering="pk")
-    def label(self, row: Compaction) -> str:
-        return f"#{row.pk}"
-
-    @admin.display(description="Conversation", ordering="conversation__title")
-    def conversation_link(self, row: Compaction) -> SafeString:
-        return admin_link(row.conversation)
+    label = column("Compaction", lambda row: f"#{row.pk}", "pk")
+    conversation_link = CONVERSATION
 
     @admin.display(description="Status", ordering="status")
     def state(self, row: Compaction) -> SafeString:
@@ -210,37 +197,16 @@ class CompactionAdmin(ReadOnlyAdmin):
         state = describe_state(row, row.conversation)
         return words.explain(state, words.STATES, f"state {state}")
 
-    @admin.display(description="Trigger")
-    def trigger_explained(self, row: Compaction) -> SafeString:
-        return words.explain(row.trigger, words.TRIGGERS)
-
-    @admin.display(description="Engine")
-    def engine_explained(self, row: Compaction) -> SafeString:
-        return words.explain(row.engine, words.ENGINES)
-
-    @admin.display(description="Messages", ordering="messages")
-    def messages_count(self, row: Compaction) -> str:
-        return f"{row.messages:,}"
-
-    @admin.display(description="Tokens", ordering="tokens_before")
-    def tokens(self, row: Compaction) -> str:
-        return _tokens(row)
-
-    @admin.display(description="Saved")
-    def saved(self, row: Compaction) -> str:
-        return _saved(row)
-
-    @admin.display(description="Cost", ordering="cost")
-    def price(self, row: Compaction) -> str:
-        return format_cost(row.cost, about=is_estimated(row.usage))
-
-    @admin.display(description="Duration", ordering=F("finished_at") - F("created_at"))
-    def took(self, row: Compaction) -> str:
-        return format_seconds(row.duration)
-
-    @admin.display(description="Created", ordering="created_at")
-    def created(self, row: Compaction) -> str:
-        return format_moment(row.created_at)
+    trigger_explained = column("Trigger", lambda row: words.explain(row.trigger, words.TRIGGERS))
+    engine_explained = column("Engine", lambda row: words.explain(row.engine, words.ENGINES))
+    messages_count = column("Messages", lambda row: f"{row.messages:,}", "messages")
+    tokens = column("Tokens", _tokens, "tokens_before")
+    saved = column("Saved", _saved)
+    price = column("Cost", lambda row: format_cost(row.cost, about=is_estimated(row.usage)), "cost")
+    took = column(
+        "Duration", lambda row: format_seconds(row.duration), F("finished_at") - F("created_at")
+    )
+    created = moment_column("Created", "created_at")
 
     @admin.display(description="Tokens before → after")
     def exact_tokens(self, row: Compaction) -> str:

@@ -4,44 +4,41 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import QuerySet
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from chat.admin.base import (
+    OWNER,
+    ConditionFilter,
     ModelFilter,
     NarrowChangeList,
     OwnerFilter,
     ReadOnlyAdmin,
+    column,
     list_url,
+    moment_column,
     render_summary_html,
 )
 from chat.admin.compactions import SUMMARY_ROW, make_row
+from chat.engine.state import load_state, load_states
 from chat.html.figures import format_money, format_tokens
-from chat.html.moments import format_moment
 from chat.html.plot import render_context_plot
 from chat.models import Compaction, Conversation, Message
-from chat.queries.conversation import load_state, load_states
 from chat.queries.summaries import list_quotes
 
 MAX_COMPACTIONS = 50  # on a conversation's page
 DOUBTED = "; the model's server reported far too few tokens"
 
 
-class CompactedFilter(admin.SimpleListFilter):
+class CompactedFilter(ConditionFilter):
     title = "compacted"
     parameter_name = "compacted"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", "Yes"), ("no", "No")]
-
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[Any, Any]
-    ) -> QuerySet[Any, Any] | None:
-        if self.value() not in ("yes", "no"):
-            return None
-        return queryset.filter(compaction__isnull=self.value() == "no")
+    conditions = {
+        "yes": ("Yes", Q(compaction__isnull=False)),
+        "no": ("No", Q(compaction__isnull=True)),
+    }
 
 
 class MeteredChangeList(NarrowChangeList):
@@ -116,18 +113,9 @@ class ConversationAdmin(ReadOnlyAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return MeteredChangeList
 
-    @admin.display(description="Title", ordering="title")
-    def name(self, row: Conversation) -> str:
-        return str(row)
-
-    @admin.display(description="Owner", ordering="owner__username")
-    def owner_name(self, row: Conversation) -> SafeString:
-        name = row.owner.get_username()
-        return format_html('<a href="{}">{}</a>', list_url(Conversation, owner=name), name)
-
-    @admin.display(description="Messages", ordering="next_number")
-    def messages_count(self, row: Conversation) -> str:
-        return f"{row.next_number - 1:,}"
+    name = column("Title", str, "title")
+    owner_name = OWNER
+    messages_count = column("Messages", lambda row: f"{row.next_number - 1:,}", "next_number")
 
     @admin.display(description="Context")
     def context(self, row: Any) -> str:
@@ -136,25 +124,19 @@ class ConversationAdmin(ReadOnlyAdmin):
         about = "about " if row.state.estimated else ""
         return f"{about}{format_tokens(row.state.used)} · {row.state.ratio:.0%}"
 
-    @admin.display(description="Tokens in / out", ordering="input_tokens")
-    def tokens(self, row: Conversation) -> str:
-        return f"{format_tokens(row.input_tokens)} / {format_tokens(row.output_tokens)}"
-
-    @admin.display(description="Cost", ordering="cost")
-    def total_cost(self, row: Conversation) -> str:
-        return format_money(row.cost)
-
-    @admin.display(description="Compactions", ordering="compactions_completed")
-    def compactions_count(self, row: Conversation) -> int:
-        return row.compactions_completed
-
-    @admin.display(description="Compacted", ordering="compressed_at")
-    def compacted(self, row: Conversation) -> str:
-        return "Yes" if row.compaction_id else "–"
-
-    @admin.display(description="Updated", ordering="updated_at")
-    def updated(self, row: Conversation) -> str:
-        return format_moment(row.updated_at)
+    tokens = column(
+        "Tokens in / out",
+        lambda row: f"{format_tokens(row.input_tokens)} / {format_tokens(row.output_tokens)}",
+        "input_tokens",
+    )
+    total_cost = column("Cost", lambda row: format_money(row.cost), "cost")
+    compactions_count = column(
+        "Compactions", lambda row: row.compactions_completed, "compactions_completed"
+    )
+    compacted = column(
+        "Compacted", lambda row: "Yes" if row.compaction_id else "–", "compressed_at"
+    )
+    updated = moment_column("Updated", "updated_at")
 
     # --- One conversation -------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from django.contrib import admin, messages
 from django.db import models, transaction
 from django.http import HttpRequest
 
+from chat.admin.base import column
 from chat.models import McpServer, Memory
 from chat.tools.mcp import try_server
 
@@ -18,9 +19,7 @@ class McpServerAdmin(admin.ModelAdmin):
     list_display = ("name", "url", "enabled", "tool_names", "listed_at", "down_until")
     readonly_fields = ("tool_names", "listed_at", "down_until", "error")
 
-    @admin.display(description="Tools")
-    def tool_names(self, server: McpServer) -> str:
-        return ", ".join(tool["name"] for tool in server.tools) or "–"
+    tool_names = column("Tools", lambda row: ", ".join(tool["name"] for tool in row.tools) or "–")
 
     def save_model(self, request: HttpRequest, obj: McpServer, form: Any, change: bool) -> None:
         """A saved server is tried, so that a wrong address or key is seen here and not in a chat.

@@ -11,17 +11,18 @@ from django.utils.safestring import SafeString
 
 from agent.model.unreported import is_estimated
 from chat.admin.base import (
+    CONVERSATION,
     ConversationFilter,
     ConversationOwnerFilter,
     ReadOnlyAdmin,
-    admin_link,
+    column,
     format_seconds,
     list_facts,
+    moment_column,
     with_previews,
 )
 from chat.html.figures import format_cost
 from chat.html.message import render_message
-from chat.html.moments import format_moment
 from chat.models import Message, Turn
 
 MAX_BLOCKS = 20_000  # characters of a message's JSON
@@ -78,25 +79,11 @@ class MessageAdmin(ReadOnlyAdmin):
             return ("text",)
         return ("conversation__title", "conversation__owner__username")
 
-    @admin.display(description="Number", ordering="number")
-    def place(self, row: Message) -> str:
-        return f"#{row.number}"
-
-    @admin.display(description="Conversation", ordering="conversation__title")
-    def conversation_link(self, row: Message) -> SafeString:
-        return admin_link(row.conversation)
-
-    @admin.display(description="Created", ordering="created_at")
-    def created(self, row: Message) -> str:
-        return format_moment(row.created_at)
-
-    @admin.display(description="Text")
-    def start(self, row: Any) -> str:
-        return row.preview or "–"
-
-    @admin.display(description="Cost")
-    def reply_cost(self, row: Message) -> str:
-        return format_cost(row.cost, about=is_estimated(row.usage))
+    place = column("Number", lambda row: f"#{row.number}", "number")
+    conversation_link = CONVERSATION
+    created = moment_column("Created", "created_at")
+    start = column("Text", lambda row: row.preview or "–")
+    reply_cost = column("Cost", lambda row: format_cost(row.cost, about=is_estimated(row.usage)))
 
     @admin.display(description="As the API has them")
     def content_blocks(self, row: Message) -> SafeString:
@@ -149,36 +136,17 @@ class TurnAdmin(ReadOnlyAdmin):
         "error_words",
     )
 
-    @admin.display(description="Conversation", ordering="conversation__title")
-    def conversation_link(self, row: Turn) -> SafeString:
-        return admin_link(row.conversation)
+    conversation_link = CONVERSATION
+    process = column("Web process", lambda row: row.owner, "owner")
+    lease = moment_column("Lease expires", "lease_expires")
+    error_code = column("Error", lambda row: str((row.error or {}).get("code", "")) or "–")
+    notice_words = column("Notice", lambda row: row.notice_text or "–")
+    error_words = column(
+        "Error", lambda row: "\n".join(map(": ".join, list_facts(row.error))) or "–"
+    )
+    created = moment_column("Created", "created_at")
+    duration = column("Duration", lambda row: format_seconds(_count_seconds(row)))
 
-    @admin.display(description="Web process", ordering="owner")
-    def process(self, row: Turn) -> str:
-        return row.owner
 
-    @admin.display(description="Lease expires", ordering="lease_expires")
-    def lease(self, row: Turn) -> str:
-        return format_moment(row.lease_expires)
-
-    @admin.display(description="Error")
-    def error_code(self, row: Turn) -> str:
-        return str((row.error or {}).get("code", "")) or "–"
-
-    @admin.display(description="Notice")
-    def notice_words(self, row: Turn) -> str:
-        return row.notice_text or "–"
-
-    @admin.display(description="Error")
-    def error_words(self, row: Turn) -> str:
-        return "\n".join(f"{label}: {value}" for label, value in list_facts(row.error)) or "–"
-
-    @admin.display(description="Created", ordering="created_at")
-    def created(self, row: Turn) -> str:
-        return format_moment(row.created_at)
-
-    @admin.display(description="Duration")
-    def duration(self, row: Turn) -> str:
-        return format_seconds(
-            (row.finished_at - row.created_at).total_seconds() if row.finished_at else None
-        )
+def _count_seconds(turn: Turn) -> float | None:
+    return (turn.finished_at - turn.created_at).total_seconds() if turn.finished_at else None

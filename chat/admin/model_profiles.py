@@ -13,12 +13,12 @@ from django.shortcuts import redirect
 from django.urls import URLPattern, path
 
 from agent.model_names import split_name
-from chat.admin.base import list_url
+from chat.admin.base import column, list_url
+from chat.engine.model_profiles import is_demo, load_profile
+from chat.engine.model_server import server_url
 from chat.models import ModelProfile, Provider
 from chat.models.model_profile import SMALLEST_WINDOW
-from chat.queries.model_profiles import is_demo, load_profile
-from chat.queries.model_server import server_url
-from chat.services import model_profiles
+from chat.services.site import model_profiles
 
 
 class ProfileForm(forms.ModelForm):
@@ -115,25 +115,17 @@ class ModelProfileAdmin(admin.ModelAdmin):
         """Conversations refer to the name, so it cannot change."""
         return (*self.readonly_fields, "name") if obj else self.readonly_fields
 
-    @admin.display(description="Window", ordering="context_window")
-    def window(self, row: ModelProfile) -> str:
-        return f"{row.context_window:,}"
-
-    @admin.display(description="Max output", ordering="max_output")
-    def output(self, row: ModelProfile) -> str:
-        return f"{row.max_output:,}"
-
-    @admin.display(description="$/M in / out", ordering="input_price")
-    def prices(self, row: ModelProfile) -> str:
-        return f"{row.input_price:g} / {row.output_price:g}"
-
-    @admin.display(description="$/M cache read / write", ordering="cache_read_price")
-    def cache_prices(self, row: ModelProfile) -> str:
-        return f"{row.cache_read_price:g} / {row.cache_write_price:g}"
-
-    @admin.display(description="Token factor", ordering="token_factor")
-    def factor(self, row: ModelProfile) -> str:
-        return f"{row.token_factor:.3f}"
+    window = column("Window", lambda row: f"{row.context_window:,}", "context_window")
+    output = column("Max output", lambda row: f"{row.max_output:,}", "max_output")
+    prices = column(
+        "$/M in / out", lambda row: f"{row.input_price:g} / {row.output_price:g}", "input_price"
+    )
+    cache_prices = column(
+        "$/M cache read / write",
+        lambda row: f"{row.cache_read_price:g} / {row.cache_write_price:g}",
+        "cache_read_price",
+    )
+    factor = column("Token factor", lambda row: f"{row.token_factor:.3f}", "token_factor")
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         obj.edited = True

@@ -7,8 +7,7 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from chat.admin.base import OwnerFilter, ReadOnlyAdmin, list_url
-from chat.html.moments import format_moment
+from chat.admin.base import OWNER, OwnerFilter, ReadOnlyAdmin, column, list_url, moment_column
 from chat.models import Conversation, Project
 
 
@@ -41,18 +40,9 @@ class ProjectAdmin(ReadOnlyAdmin):
         counted = members.values("project").annotate(members=Count("pk")).values("members")
         return super().for_list(queryset).annotate(members=Subquery(counted))
 
-    @admin.display(description="Owner", ordering="owner__username")
-    def owner_name(self, row: Project) -> SafeString:
-        name = row.owner.get_username()
-        return format_html('<a href="{}">{}</a>', list_url(Project, owner=name), name)
-
-    @admin.display(description="Conversations")
-    def conversations_count(self, row: Any) -> int:
-        return row.members or 0
-
-    @admin.display(description="Changed", ordering="changed_at")
-    def changed(self, row: Project) -> str:
-        return format_moment(row.changed_at)
+    owner_name = OWNER
+    conversations_count = column("Conversations", lambda row: row.members or 0)
+    changed = moment_column("Changed", "changed_at")
 
     # --- One project ------------------------------------------------------------------------------
 
@@ -61,10 +51,5 @@ class ProjectAdmin(ReadOnlyAdmin):
         url = list_url(Conversation, project__id__exact=row.pk)
         return format_html('<a href="{}">{}</a>', url, f"{row.conversations.count():,}")
 
-    @admin.display(description="Files")
-    def files_count(self, row: Project) -> int:
-        return row.files.count()
-
-    @admin.display(description="Remembered facts")
-    def facts_count(self, row: Project) -> int:
-        return row.memories.count()
+    files_count = column("Files", lambda row: row.files.count())
+    facts_count = column("Remembered facts", lambda row: row.memories.count())

@@ -12,9 +12,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from agent.errors import AgentError
+from chat.admin.base import column
 from chat.html.moments import format_moment
 from chat.models import Provider
-from chat.services import providers
+from chat.services.site import providers
 
 
 def require_address(value: str) -> None:
@@ -92,9 +93,7 @@ class ProviderAdmin(admin.ModelAdmin):
         """Models are called after the provider, so its name cannot change."""
         return (*self.readonly_fields, "name") if obj else self.readonly_fields
 
-    @admin.display(description="Address", ordering="base_url")
-    def address(self, row: Provider) -> str:
-        return row.base_url or row.origin
+    address = column("Address", lambda row: row.base_url or row.origin, "base_url")
 
     @admin.display(description="Stored key")
     def key(self, row: Provider) -> str:

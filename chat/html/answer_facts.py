@@ -7,9 +7,9 @@ from django.utils.translation import gettext
 
 from agent.messages import Usage
 from agent.model.unreported import is_estimated
+from chat.engine.model_profiles import has_prices, load_profiles
 from chat.html.figures import format_cost, format_money, format_seconds, format_tokens
 from chat.models import Message, ModelProfile
-from chat.queries.model_profiles import has_prices, load_profiles
 
 
 class AnswerFacts:

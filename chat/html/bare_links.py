@@ -1,7 +1,8 @@
 """`https://…` in the middle of a text as a link.
 
-The usual package also makes links of names that end like a domain of a country: `manage.py`,
-`README.md`. In a chat about code almost all of those are files.
+Not linkify-it-py: to it an address goes on over `，`, `。` and `」` to the next space, so that of a
+Chinese or Japanese sentence never ends in time; it knows no address of IPv6 and no `_` in a host;
+and a paragraph of `://` takes it twenty times as long.
 """
 
 import re

@@ -7,7 +7,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
-from agent.compaction.fences import find_fences
+from agent.authorship.fences import find_fences
 from agent.messages import continues_text
 from chat.html.attached import draw_attachment
 from chat.html.code_blocks import render_code

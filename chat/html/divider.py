@@ -11,15 +11,16 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
-from agent.compaction.borne_out import Quote
-from agent.compaction.chapters import Chapter, list_pins
-from agent.compaction.evidence import UNVERIFIED
-from agent.compaction.index import BETWEEN
-from agent.compaction.left import list_left
-from agent.compaction.newer import drop_empty_sections, split_current_work
-from agent.compaction.outlook import read_headline
+from agent.audit.evidence import UNVERIFIED
+from agent.audit.quotes import Quote
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.index import BETWEEN
+from agent.compaction.chapters.outlook import read_headline
+from agent.compaction.chapters.standing_pins import list_pins
+from agent.compaction.chapters.statements import list_statements
+from agent.compaction.chapters.superseding import drop_empty_sections, split_current_work
+from agent.compaction.chapters.unsent import list_left
 from agent.compaction.policy import Trigger
-from agent.compaction.statements import list_statements
 from agent.context.summary import INDEX_HEADING, LEFT_OUT, Summary
 from chat.html.compaction_words import explain_compaction, is_stopgap, name_trigger
 from chat.html.content_blocks import Part, render_source

@@ -34,6 +34,6 @@ def draw_safely(what: str, draw: Callable[[], Drawn], source: Callable[[], Drawn
     except _NO_FAULT:
         raise
     except BaseException as error:
-        metrics.count_fault(metrics.Fault.NOT_DRAWN)
+        metrics.NOT_DRAWN.inc()
         log.exception("could not be drawn", what=what, error=type(error).__name__)
         return source()

@@ -7,10 +7,10 @@ from django.template.loader import render_to_string
 from agent.compaction.policy import APART
 from agent.messages import Usage
 from agent.model.unreported import ALL, ESTIMATED
+from chat.engine.state import RequestState
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
 from chat.models import Compaction, Conversation, Message
-from chat.queries.conversation import RequestState
 
 MOST = 120  # answers
 WIDTH, HEIGHT = 320, 88

@@ -8,9 +8,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
-from agent.compaction.borne_out import SENTENCE_END, Quote
-from agent.compaction.evidence import FENCE, UNVERIFIED
-from agent.compaction.newer import REPLACED_BY
+from agent.audit.evidence import FENCE, UNVERIFIED
+from agent.audit.quotes import SENTENCE_END, Quote
+from agent.compaction.chapters.superseding import REPLACED_BY
 
 # Stand in the Markdown where quotes are shown: no renderer makes anything of them.
 _BEGIN, _END = "\ue100", "\ue101"

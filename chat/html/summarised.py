@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from agent.context.summary import Summary
 
-# As `agent.compaction.chapters.render_summary` heads a chapter.
+# As `agent.compaction.chapters.rendering.render_summary` heads a chapter.
 CHAPTER_RANGE = re.compile(
     r"\*\*Messages #(?P<first>\d+) to #(?P<last>\d+)(?: \([^()\n]+\))?\*\*\n+"
 )

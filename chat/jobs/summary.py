@@ -13,19 +13,21 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from agent.compaction.failures import SummaryRejected, list_failures
-from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.policy import BACKGROUND, Trigger
+from agent.compaction.writing.job import Job, WrittenSummary
 from agent.context.assemble import Context, assemble
 from agent.engine import CompactedContext, rewrite_chapter
 from agent.engine import compact as compact_context
 from agent.errors import AgentError
 from agent.model.client import Client
 from agent.model.unreported import Spent
-from chat.db import UNAVAILABLE, in_db
+from chat.db.threads import UNAVAILABLE, in_db
+from chat.engine import attachments, model_server
+from chat.engine.providers import Endpoint
 from chat.models import Compaction
-from chat.queries import attachments, model_server, summaries
-from chat.queries.providers import Endpoint
-from chat.services import compaction_jobs, compactions, gaps, leases
+from chat.queries import summaries
+from chat.services.summary import compaction_jobs, compactions, gaps
+from chat.services.turns import leases
 
 log = structlog.get_logger(__name__)
 

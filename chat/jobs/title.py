@@ -10,10 +10,11 @@ from agent.context.request import Request
 from agent.errors import AgentError
 from agent.messages import Block
 from agent.model.unreported import Spent
+from chat.engine import model_server
+from chat.engine.providers import Endpoint
 from chat.models import Conversation, Message
-from chat.queries import model_server
-from chat.queries.providers import Endpoint
-from chat.services import charges, conversations
+from chat.services.library import conversations
+from chat.services.turns import charges
 
 log = structlog.get_logger(__name__)
 

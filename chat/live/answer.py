@@ -31,17 +31,18 @@ from agent.messages import RawTokens, RealTokens
 from agent.model.api_errors import TOO_LONG_WORDS
 from agent.model.client import require_end
 from agent.model.reply import Event, Outcome, Reply, read_outcome
-from chat.db import finish_despite_cancel, in_db_with_retries
+from chat.db.threads import finish_despite_cancel, in_db_with_retries
+from chat.engine import model_server
+from chat.engine.state import RequestState
 from chat.live import consent
 from chat.live.live_turn import LiveTurn
 from chat.live.waiting import compact_within, prepare_within
 from chat.models import Turn
 from chat.models.notices import Notice
-from chat.queries import model_server
-from chat.queries.conversation import RequestState
-from chat.services import preparations, requests, rounds, turns
-from chat.services.endings import TurnOutcome
-from chat.services.requests import AnswerStart
+from chat.services.summary import preparations
+from chat.services.turns import requests, rounds, turns
+from chat.services.turns.endings import TurnOutcome
+from chat.services.turns.requests import AnswerStart
 from chat.tools import mcp
 from chat.tools.registry import bind_tools
 

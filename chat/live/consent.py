@@ -6,12 +6,12 @@ from django.conf import settings
 
 from agent.errors import ToolError
 from agent.messages import Block
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.html.questions import render_call_question
 from chat.live.live_turn import LiveTurn, Question
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import QuestionAsked, QuestionClosed
-from chat.services import mcp_servers
+from chat.services.site import mcp_servers
 
 DECLINED = (
     "The user declined this call; it was not made. Do not call the tool again unless they ask for "

@@ -3,8 +3,8 @@ and no ORM call happens in here."""
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,16 +19,17 @@ from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
 from accounts.sessions import find_user_id
-from chat.db import UNAVAILABLE, explain_unavailable, in_db
+from chat.db.outages import DATABASE, LAYER
+from chat.db.threads import MISFIT, UNAVAILABLE, explain_unavailable, in_db
 from chat.errors import RefusalCode, Refused
 from chat.live import consent, snapshot
 from chat.live.admission import Sender
+from chat.live.outbox import Outbox
 from chat.live.peers import decide_elsewhere, stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
-from chat.outages import DATABASE, LAYER
 from chat.protocol import from_rows
-from chat.protocol.broadcast import SESSION_DOUBT, bind_loop, conversation_group, user_group
+from chat.protocol.broadcast import SESSION_DOUBT, conversation_group, user_group
 from chat.protocol.events import (
     Error,
     Event,
@@ -49,10 +50,13 @@ from chat.protocol.frames import (
     Sync,
     parse_frame,
 )
-from chat.protocol.local_layer import RESYNC, LocalChannelLayer
+from chat.protocol.local_layer import RESYNC
 from chat.protocol.zone import read_zone
-from chat.services import branches, compactions, conversations, requests, summaries
-from config.server.writing import WRITE
+from chat.queries import schema
+from chat.services.library import conversations
+from chat.services.summary import compactions, summaries
+from chat.services.turns import branches, requests
+from server.writing import WRITE
 
 log = structlog.get_logger(__name__)
 
@@ -72,7 +76,7 @@ class SignedOut(Exception):
 class ConversationConsumer(AsyncWebsocketConsumer):
     """One tab's view of one conversation."""
 
-    # Channels would read the layer too, and make two tasks per event; `_relay` does that in one.
+    # Channels would read the layer too, and make two tasks per event.
     channel_layer_alias = ""
     user: User
     conversation_id: UUID
@@ -92,22 +96,21 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
-        bind_loop()
-        self._joined: list[str] = []
-        self._relaying: asyncio.Task[None] | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self._channel = ""
+        self._tasks: set[asyncio.Task[None]] = set()
         self._doubt = asyncio.Event()
         self._signed_out = False
-        self._sending = asyncio.Lock()
-        self._senders = 0  # who has that lock or waits for it
         extensions = self.scope.get("extensions") or {}
-        self._write: Callable[[bytes], bool] = extensions.get(WRITE, lambda frame: False)
+        self._outbox = Outbox(extensions.get(WRITE, lambda frame: False), self.send)
         self.user = self.scope["user"]
         self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
         await self.accept()
         if not self.scope["user"].is_authenticated:
             self._signed_out = True
             await self.close(SIGNED_OUT)
+            return
+        if schema.watch.misfit:
+            await self.close(TRY_AGAIN)
             return
         if _open[self.user.pk] >= settings.SOCKETS_PER_USER:
             await self.close(TOO_MANY)
@@ -119,56 +122,44 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         except Conversation.DoesNotExist:
             await self.close(NOT_FOUND)
             return
-        self._joined = [conversation_group(self.conversation_id), user_group(self.user.pk)]
+        with self._outbox.hold():  # news come after the snapshot
+            await self._join()
+            # Not earlier: it would miss what ends the session in between.
+            if not await self._is_signed_in():
+                return
+            await self._send_snapshot()
+            if LAYER.is_ongoing:
+                await self._send_state()
+        self._start(self._watch_session())
+
+    async def _join(self) -> None:
         self._layer = get_channel_layer()
         self._channel = await self._layer.new_channel()
-        for group in self._joined:
+        self._layer.hand_over(self._channel, self._hear)
+        for group in conversation_group(self.conversation_id), user_group(self.user.pk):
             await self._layer.group_add(group, self._channel)
-        # Not earlier: it would miss what ends the session in between.
-        if not await self._is_signed_in():
-            return
-        await self._send_snapshot()
-        if LAYER.is_ongoing:
-            await self._send_state()
-        if isinstance(self._layer, LocalChannelLayer):
-            self._layer.hand_over(self._channel, self._take)
-        self._relaying = asyncio.create_task(self._relay())
-        self._watching = asyncio.create_task(self._watch_session())
 
     async def disconnect(self, code: int) -> None:
-        for task in self._relaying, self._watching:
-            if task:
-                task.cancel()
-        for group in self._joined:
-            await self._layer.group_discard(group, self._channel)
+        self._outbox.close()
+        for task in self._tasks:
+            task.cancel()
+        if self._channel:
+            await self._layer.leave(self._channel)
 
-    def _take(self, event: dict[str, Any]) -> bool:
-        """Write an event's frame at once; False where it has to wait its turn in `_relay`."""
-        may_write = "frame" in event and not (self._senders or self._signed_out)
-        return may_write and self._write(event["frame"])
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have something done beside the frames of this socket, until it is closed."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-    @asynccontextmanager
-    async def _turn_to_send(self) -> AsyncIterator[None]:
-        self._senders += 1
-        try:
-            async with self._sending:
-                yield
-        finally:
-            self._senders -= 1
-
-    async def _relay(self) -> None:
-        """Pass on the layer's events, but none while a snapshot is made that may be older."""
-        while True:
-            event = await self._layer.receive(self._channel)
-            if event["type"] == SESSION_DOUBT:
-                self._doubt.set()
-            elif self._signed_out:
-                continue
-            elif event["name"] == RESYNC["name"]:
-                await self._resync()
-            else:
-                async with self._turn_to_send():
-                    await self._send_frame(event["frame"])
+    def _hear(self, event: dict[str, Any]) -> None:
+        """Pass on an event of the layer's."""
+        if event["type"] == SESSION_DOUBT:
+            self._doubt.set()
+        elif event["name"] == RESYNC["name"]:
+            self._start(self._resync())
+        else:
+            self._outbox.put(event["frame"])
 
     async def _watch_session(self) -> None:
         """Check the session where something may have ended it, and every 30 s anyway."""
@@ -199,10 +190,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _close_signed_out(self) -> None:
         if not self._signed_out:  # another check may have closed it already
             self._signed_out = True
+            self._outbox.close()
             await self.close(SIGNED_OUT)
 
     async def _resync(self) -> None:
         """Events may have been lost: send what is stored."""
+        if self._signed_out:
+            return
         try:
             await self._send_state()
             await self._send_snapshot()
@@ -214,6 +208,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         try:
             frame = parse_frame(text_data if text_data is not None else bytes_data)
             client_id = getattr(frame, "client_id", None)
+            if schema.watch.misfit:
+                raise Refused(RefusalCode.UNAVAILABLE, gettext(MISFIT), retryable=True)
             if isinstance(frame, SendMessage):
                 await self._post(frame)  # checks the session itself
             elif isinstance(frame, Ping):
@@ -320,7 +316,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             )
 
     async def _send_snapshot(self) -> None:
-        async with self._turn_to_send():
+        with self._outbox.hold():
             await self._tell(await snapshot.build_snapshot(self.conversation_id))
 
     async def _tell_alive(self) -> None:
@@ -347,8 +343,4 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _tell(self, event: Event) -> None:
         """Send an event to this tab alone."""
-        await self._send_frame(encode_frame(event))
-
-    async def _send_frame(self, frame: bytes) -> None:
-        if not self._write(frame):
-            await self.send(text_data=frame.decode())
+        await self._outbox.send(encode_frame(event))

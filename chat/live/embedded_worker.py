@@ -2,7 +2,7 @@
 
 import threading
 
-from config.celery import app
+from celery import current_app
 
 THREADS = 4
 
@@ -11,8 +11,8 @@ class EmbeddedWorker:
     """A Celery worker in a daemon thread."""
 
     def __init__(self) -> None:
-        app.autodiscover_tasks(force=True)
-        self._worker = app.WorkController(
+        current_app.autodiscover_tasks(force=True)
+        self._worker = current_app.WorkController(
             pool="threads",
             concurrency=THREADS,
             without_heartbeat=True,

@@ -8,8 +8,8 @@ from celery import Task
 from kombu.exceptions import OperationalError
 
 from chat import tasks
-from chat.outages import QUEUE
-from chat.services import gaps
+from chat.db.outages import QUEUE
+from chat.services.summary import gaps
 
 
 async def enqueue(task: Task, *args: Any, countdown: float | None = None) -> bool:

@@ -5,14 +5,14 @@ import asyncio
 import structlog
 
 from chat import tasks
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.state import RequestState
 from chat.live.enqueuing import ask_for_rebuild, enqueue
 from chat.live.live_turn import LiveTurn
 from chat.live.waiting import hand_over
 from chat.models import Turn
-from chat.queries.conversation import RequestState
-from chat.services import gaps, preparations
-from chat.services.endings import TurnOutcome
+from chat.services.summary import gaps, preparations
+from chat.services.turns.endings import TurnOutcome
 
 log = structlog.get_logger(__name__)
 

@@ -13,6 +13,7 @@ from agent.messages import Block, RealTokens, plain_text
 from agent.model.reply import Reply
 from agent.model.unreported import estimate_usage, mark
 from agent.tokens import Factor
+from chat.engine.model_server import get_counter
 from chat.html.markdown_pieces import Piece
 from chat.html.markdown_stream import MarkdownStream, RenderedPiece, is_light, utf16_length
 from chat.html.sanitiser import clean_text
@@ -20,8 +21,7 @@ from chat.html.tool_row import render_call_row
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import Event, ToolStarted, TurnBlock, TurnDelta, TurnThinking
 from chat.protocol.parts import LiveAnswer, LiveText
-from chat.queries.model_server import get_counter
-from chat.services.turns import Draft
+from chat.services.turns.turns import Draft
 
 
 @dataclass

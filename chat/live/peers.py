@@ -6,12 +6,12 @@ from uuid import UUID
 
 from channels.layers import get_channel_layer
 
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.live import consent
 from chat.live.live_turn import LiveTurn
 from chat.models import Turn
 from chat.protocol.parts import LiveAnswer
-from chat.services import turns
+from chat.services.turns import turns
 
 ANSWER_SECONDS = 1.0
 
@@ -45,13 +45,16 @@ async def listen_to_peers(
 
 async def ask_owner(turn: Turn) -> LiveAnswer | None:
     """The live text of a turn that another process runs; None if it does not answer."""
-    channel = await get_channel_layer().new_channel()
+    layer = get_channel_layer()
+    channel = await layer.new_channel()
     await _send(turn, action="tell", reply_to=channel)
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            told = await get_channel_layer().receive(channel)
+            told = await layer.receive(channel)
     except TimeoutError:
         return None
+    finally:
+        await layer.leave(channel)
     live: LiveAnswer | None = told["live"]
     return live
 

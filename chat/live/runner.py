@@ -19,7 +19,8 @@ from django.utils.translation import gettext, gettext_noop
 
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage
-from chat.db import (
+from chat.db.outages import DATABASE
+from chat.db.threads import (
     RETRY_SECONDS,
     UNAVAILABLE,
     explain_unavailable,
@@ -27,6 +28,8 @@ from chat.db import (
     in_db,
     in_db_with_retries,
 )
+from chat.engine import model_server
+from chat.engine.state import RequestState
 from chat.live.admission import Admission, Sender
 from chat.live.answer import AnswerSteps
 from chat.live.draining import settle
@@ -36,15 +39,13 @@ from chat.live.peers import listen_to_peers
 from chat.live.waiting import wait_for_compaction
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice, notice_text
-from chat.outages import DATABASE
-from chat.protocol.broadcast import bind_loop, conversation_group, send
+from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import TurnNotice
-from chat.queries import model_server
-from chat.queries.conversation import RequestState
-from chat.services import endings, leases, summaries, sweep, turns
-from chat.services.endings import TurnOutcome
-from chat.services.requests import AnswerStart
-from chat.services.turns import TurnEnded
+from chat.services.summary import summaries
+from chat.services.turns import endings, leases, sweep, turns
+from chat.services.turns.endings import TurnOutcome
+from chat.services.turns.requests import AnswerStart
+from chat.services.turns.turns import TurnEnded
 
 log = structlog.get_logger(__name__)
 
@@ -91,7 +92,6 @@ class Runner:
 
     def start(self, begun: Begun) -> None:
         """Run a turn whose beginning is stored."""
-        bind_loop()
         turn = begun.turn
         live = LiveTurn(turn.pk, turn.conversation_id, turn.kind)
         self._live[turn.conversation_id] = live

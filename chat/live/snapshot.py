@@ -3,7 +3,8 @@
 from dataclasses import replace
 from uuid import UUID
 
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.state import load_head_number, load_state
 from chat.html.questions import render_proposal
 from chat.live.peers import ask_owner
 from chat.live.runner import runner
@@ -11,8 +12,7 @@ from chat.models import Compaction, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.events import Snapshot
 from chat.protocol.parts import LiveAnswer, LiveText, TurnState
-from chat.queries.conversation import load_head_number, load_state
-from chat.services import memories
+from chat.services.library import memories
 
 
 async def build_snapshot(conversation_id: UUID) -> Snapshot:

@@ -1,13 +1,15 @@
-"""The sweep of a web process: turns whose owner has died are ended."""
+"""The sweep of a web process: turns whose owner has died are ended. Before each it looks whether
+the database fits, and leaves one alone that does not."""
 
 import asyncio
 
 import structlog
 from django.conf import settings
 
-from chat.db import RETRY_SECONDS, UNAVAILABLE, in_db
-from chat.outages import DATABASE
-from chat.services import leases, sweep
+from chat.db.outages import DATABASE
+from chat.db.threads import RETRY_SECONDS, UNAVAILABLE, in_db
+from chat.queries import schema
+from chat.services.turns import leases, sweep
 
 log = structlog.get_logger(__name__)
 
@@ -18,9 +20,7 @@ async def sweep_forever() -> None:
     away = False
     while True:
         try:
-            wait = await in_db(sweep.seconds_to_next)
-            if ended := await in_db(sweep.sweep):
-                log.info("swept", ended=ended)
+            wait = await in_db(_look_and_sweep)
             if away:
                 away = False
                 DATABASE.note_success()
@@ -32,3 +32,13 @@ async def sweep_forever() -> None:
             log.exception("sweep failed")
             wait = settings.LEASE_SECONDS / 2
         await asyncio.sleep(wait)
+
+
+def _look_and_sweep() -> float:
+    """Returns the seconds until the next time."""
+    if schema.watch.look():
+        return settings.LEASE_SECONDS / 2
+    wait = sweep.seconds_to_next()
+    if ended := sweep.sweep():
+        log.info("swept", ended=ended)
+    return wait

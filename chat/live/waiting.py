@@ -11,14 +11,14 @@ from django.conf import settings
 
 from agent.compaction.policy import Trigger
 from chat import metrics, tasks
-from chat.db import UNAVAILABLE, in_db, in_db_with_retries
+from chat.db.threads import UNAVAILABLE, in_db, in_db_with_retries
+from chat.engine.state import RequestState
 from chat.live.enqueuing import enqueue
 from chat.models import Compaction
 from chat.protocol.broadcast import conversation_group
 from chat.protocol.events import CompressionCompleted
 from chat.queries import summaries
-from chat.queries.conversation import RequestState
-from chat.services import compactions, preparations
+from chat.services.summary import compactions, preparations
 
 log = structlog.get_logger(__name__)
 
@@ -44,7 +44,7 @@ async def prepare_within(turn_id: int, state: RequestState) -> None:
         if prepared := await in_db(preparations.prepare_within, turn_id, state):
             await hand_over(prepared)
     except Exception:
-        metrics.count_fault(metrics.Fault.NOT_PREPARED)
+        metrics.NOT_PREPARED.inc()
         log.exception("nothing was prepared", turn=turn_id)
 
 
@@ -81,7 +81,7 @@ async def wait_for_compaction(compaction: Compaction, *, new: bool = True) -> Co
             await in_db(compactions.fail, compaction.pk, compactions.CANCELLED, cancelled=True)
         raise
     finally:
-        await layer.group_discard(group, channel)
+        await layer.leave(channel)
 
 
 def find_or_begin(

@@ -1,5 +1,7 @@
 """Messages, on every branch of a conversation."""
 
+from datetime import datetime
+
 from django.db import models
 from django.db.models import Q
 
@@ -19,6 +21,10 @@ class Message(models.Model):
         STREAMING = "streaming"
         INTERRUPTED = "interrupted"
         FAILED = "failed"
+
+    # When its turn ended: `chat.engine.recent_messages` reads it along. None for an imported
+    # message, and where the turn had not ended when it was read.
+    turn_ended_at: "datetime | None" = None
 
     # The stop reason of an answer that the model declined. What it had written until then is shown,
     # but is not sent again: the API would decline the next request too.

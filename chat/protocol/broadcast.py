@@ -3,31 +3,20 @@
 The layer delivers at most once. Whoever misses an event asks for a snapshot.
 """
 
-import asyncio
 from collections.abc import Callable
 from uuid import UUID
 
 import structlog
-from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import DatabaseError, transaction
 
 from chat.html.failsafe import draw_safely
 from chat.protocol.events import Event, encode_frame
-from chat.protocol.local_layer import RESYNC, LocalChannelLayer, Message
+from chat.protocol.local_layer import RESYNC, Message
 
 log = structlog.get_logger(__name__)
 
 SESSION_DOUBT = "session.doubt"  # for the sockets themselves: not a frame
-
-_web_loop: asyncio.AbstractEventLoop | None = None
-
-
-def bind_loop() -> None:
-    """Make the running loop the one through which events from other threads of this process go:
-    loops of their own would open a Redis connection for each event."""
-    global _web_loop
-    _web_loop = asyncio.get_running_loop()
 
 
 def conversation_group(conversation_id: UUID | str) -> str:
@@ -44,7 +33,7 @@ def emit(group: str, event: Event) -> None:
     that it announces is stored."""
     message = _message(event)
     # No `partial`: Django cannot name it where it fails.
-    transaction.on_commit(lambda: _deliver(group, message), robust=True)
+    transaction.on_commit(lambda: get_channel_layer().deliver(group, message), robust=True)
 
 
 def emit_later(group: str, make: Callable[[], Event]) -> None:
@@ -54,15 +43,14 @@ def emit_later(group: str, make: Callable[[], Event]) -> None:
     made where it is known that nobody listens: who comes later gets a snapshot."""
 
     def tell() -> None:
-        layer = get_channel_layer()
-        if isinstance(layer, LocalChannelLayer) and not layer.has_listeners(group):
+        if not get_channel_layer().has_listeners(group):
             return
         try:
             message = draw_safely("event", lambda: _message(make()), lambda: RESYNC)
         except DatabaseError:  # away since the commit
             log.exception("event could not be read", group=group)
             message = RESYNC
-        _deliver(group, message)
+        get_channel_layer().deliver(group, message)
 
     transaction.on_commit(tell, robust=True)
 
@@ -70,9 +58,8 @@ def emit_later(group: str, make: Callable[[], Event]) -> None:
 def emit_session_check(user_id: int) -> None:
     """When the current transaction commits, let every socket of a user check its session. Ending
     a session must not fail because the channel layer is away: sockets also check by themselves."""
-    transaction.on_commit(
-        lambda: _deliver(user_group(user_id), {"type": SESSION_DOUBT}), robust=True
-    )
+    group, message = user_group(user_id), {"type": SESSION_DOUBT}
+    transaction.on_commit(lambda: get_channel_layer().deliver(group, message), robust=True)
 
 
 async def send(group: str, event: Event) -> None:
@@ -83,14 +70,3 @@ async def send(group: str, event: Event) -> None:
 def _message(event: Event) -> Message:
     # Encoded once for all sockets.
     return {"type": "relay", "name": event.type, "frame": encode_frame(event)}
-
-
-def _deliver(group: str, message: Message) -> None:
-    layer = get_channel_layer()
-    if isinstance(layer, LocalChannelLayer):
-        layer.deliver(group, message)
-    elif _web_loop is None or _web_loop.is_closed():
-        async_to_sync(layer.group_send)(group, message)
-    else:
-        sent = asyncio.run_coroutine_threadsafe(layer.group_send(group, message), _web_loop)
-        sent.result(timeout=10)

@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from agent.authorship.quoted import Range
 from agent.compaction.policy import Extent
-from agent.compaction.quoted import Range
 from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.protocol import pasted

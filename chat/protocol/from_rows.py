@@ -6,6 +6,9 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from agent.messages import Block
+from chat.engine.model_profiles import has_prices
+from chat.engine.model_server import get_counter
+from chat.engine.state import RequestState
 from chat.errors import translate_error
 from chat.html.compaction_words import explain_compaction, explain_failure, name_trigger
 from chat.html.divider import render_divider
@@ -27,9 +30,6 @@ from chat.protocol.events import (
     TurnFinished,
     TurnStarted,
 )
-from chat.queries.conversation import RequestState
-from chat.queries.model_profiles import has_prices
-from chat.queries.model_server import get_counter
 from chat.queries.summaries import has_ready
 from chat.queries.tree import find_newest_variant
 

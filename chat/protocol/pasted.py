@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
-from agent.compaction.quoted import Range
+from agent.authorship.quoted import Range
 from chat.errors import RefusalCode, Refused
 
 MOST_RANGES = 200

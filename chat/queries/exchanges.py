@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
+from chat.engine.recent_messages import read_original
 from chat.models import Message
-from chat.queries.tails import read_original
 
 CHUNK = 20  # messages that are read at once
 

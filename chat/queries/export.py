@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.models import Conversation, Message
 
 PAGE = 200

@@ -8,9 +8,10 @@ from datetime import datetime
 from django.db.models import QuerySet
 from django.db.models.functions import Left
 
-from agent.compaction.chapters import Part, list_standing
-from agent.compaction.outlook import read_headline
-from agent.compaction.pins import Pin
+from agent.compaction.chapters.chapter import Part
+from agent.compaction.chapters.outlook import read_headline
+from agent.compaction.chapters.standing_pins import list_standing
+from agent.compaction.instructions.pins import Pin
 from agent.context.pruning import shorten_text
 from chat.models import Conversation, Message
 from chat.queries.summaries import read_chapters

@@ -7,15 +7,16 @@ from typing import NamedTuple
 from django.conf import settings
 
 from agent.attachments import list_text_file_ids, with_files
-from agent.compaction.chapters import Chapter
-from agent.compaction.choice import choose, estimate_most
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan, find_protected_first
 from agent.compaction.policy import Engine, Extent
+from agent.compaction.writing.choice import choose, estimate_most
 from agent.messages import Usage
+from chat.engine import attachments, model_server
+from chat.engine.model_profiles import has_prices, load_profile
+from chat.engine.state import RequestState, load_state
 from chat.models import Compaction, Conversation
-from chat.queries import attachments, model_server, summaries
-from chat.queries.conversation import RequestState, load_state
-from chat.queries.model_profiles import has_prices, load_profile
+from chat.queries import summaries
 
 # A chapter is taken to be at most this share of what it reads: one that makes the context larger is
 # not used.

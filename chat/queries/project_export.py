@@ -10,7 +10,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from django.utils.text import slugify
 
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.models import Attachment, Conversation, Project
 from chat.queries.export import export_json, export_markdown
 

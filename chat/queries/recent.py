@@ -6,7 +6,7 @@ from django.db.models import OuterRef, Q, Subquery
 from django.db.models.functions import Left
 
 from accounts.models import User
-from agent.compaction.outlook import Outlook, read_opening, read_outlook
+from agent.compaction.chapters.outlook import Outlook, read_opening, read_outlook
 from agent.context.summary import Summary
 from chat.models import Conversation, Message
 

@@ -74,10 +74,14 @@ def find_misfit(*, running: bool = False) -> Misfit | None:
     known = _list_migrations()
     applied = set(MigrationRecorder(connection).applied_migrations())
     newer = {each for each in applied - known if each[0] in {app for app, _ in known}}
+    missing = known - applied
+    if newer and missing:
+        both = f"it has {_name(newer)}, and lacks {_name(missing)}"
+        return Misfit(Kind.CHANGED, f"The database has another history: {both}.")
     if newer and not running:
         cause = f"The database is of a newer release: it has {_name(newer)}."
         return Misfit(Kind.NEWER, cause)
-    if missing := known - applied:
+    if missing:
         cause = f"The database is not migrated: it lacks {_name(missing)}."
         return Misfit(Kind.OLDER, cause)
     if differences := _compare_columns():
@@ -138,21 +142,25 @@ def _enumerate(what: str, names: Iterable[str]) -> str:
 
 
 class Watch:
-    """For probes, which ask often: a good answer holds for a while."""
+    """What a process that runs knows of it: nothing is served while the database does not fit."""
 
     def __init__(self) -> None:
+        self.misfit: Misfit | None = None  # as it was when somebody looked last
         self._good_until = 0.0
 
     def look(self) -> Misfit | None:
-        """What does not fit by now; the log tells it too."""
+        """What does not fit by now; the log tells it too. A good answer holds for a while: probes
+        ask often."""
         if time.monotonic() < self._good_until:
             return None
-        misfit = find_misfit(running=True)
-        if misfit:
-            log.error("database does not fit", reason=str(misfit))
-        else:
+        before, self.misfit = self.misfit, find_misfit(running=True)
+        if self.misfit is None:
             self._good_until = time.monotonic() + KNOWN_FOR
-        return misfit
+        if self.misfit and self.misfit != before:
+            log.error("database does not fit", reason=str(self.misfit))
+        elif before and not self.misfit:
+            log.warning("database fits again")
+        return self.misfit
 
 
 watch = Watch()

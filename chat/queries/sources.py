@@ -2,14 +2,14 @@
 
 from typing import NamedTuple
 
-from agent.compaction.evidence import Source, strip_citations
-from agent.compaction.judge import judge_bullet
+from agent.audit.evidence import Source, strip_citations
+from agent.audit.grounding import judge_bullet
 from agent.search.excerpts import Excerpt, make_excerpt
 from agent.search.lexical import parse_query
+from chat.engine.recent_messages import to_agent_message
 from chat.models import Compaction, Message
 from chat.queries.search import find_messages
 from chat.queries.summaries import load_messages_between
-from chat.queries.tails import to_agent_message
 
 MOST = 5
 EXCERPT = 160  # characters

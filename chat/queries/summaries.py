@@ -7,21 +7,21 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils.translation import gettext
 
-from agent.compaction.borne_out import Quote
-from agent.compaction.chapters import Chapter
-from agent.compaction.job import Job
+from agent.audit.quotes import Quote
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan
 from agent.compaction.policy import APART, Extent, Trigger
+from agent.compaction.writing.job import Job
 from agent.engine import plan_next
-from agent.messages import Message as AgentMessage
+from agent.messages import AgentMessage
 from agent.tokens import Model
+from chat.db.rows import read_values
+from chat.engine import model_server
+from chat.engine.model_profiles import limits_for, load_profile
+from chat.engine.recent_messages import to_agent_message
+from chat.engine.state import RequestState
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Message
-from chat.queries import model_server
-from chat.queries.conversation import RequestState
-from chat.queries.model_profiles import limits_for, load_profile
-from chat.queries.tails import to_agent_message
-from config.rows import read_values
 
 # Of the tokens that a compaction by hand would read: with this much, nobody needs to wait for more.
 PREPARED_ENOUGH = 0.8
@@ -60,7 +60,7 @@ def plan_or_refuse(state: RequestState, extent: Extent = Extent.THOROUGH) -> Pla
     planned = plan_for(state, Trigger.MANUAL, extent)
     if planned is not None:
         return planned
-    if not state.rows and not state.context.summary:
+    if not state.recent.rows and not state.context.summary:
         reason = gettext("There is nothing to compact yet: the conversation is empty.")
     else:
         reason = gettext(

@@ -4,11 +4,11 @@ from typing import Any
 
 from agent.compaction.policy import Trigger
 from agent.errors import ToolError
-from chat.db import in_tool_db
+from chat.db.threads import in_tool_db
+from chat.engine.state import load_state
 from chat.protocol.frames import MAX_FOCUS
 from chat.queries import summaries
-from chat.queries.conversation import load_state
-from chat.services import rounds
+from chat.services.turns import rounds
 from chat.tools.scope import Scope
 
 

@@ -17,14 +17,14 @@ from agent.loop import Content
 from agent.messages import Block
 from agent.search import lexical
 from agent.search.excerpts import Excerpts
-from chat.db import in_tool_db
+from chat.db.threads import in_tool_db
+from chat.engine.attachments import append_file_texts, find_text_file_ids
+from chat.engine.model_profiles import limits_for, load_profile
+from chat.engine.model_server import get_counter
+from chat.engine.recent_messages import to_agent_message
 from chat.models import Conversation, Message, Turn
 from chat.models.notices import Notice
-from chat.queries.attachments import append_file_texts, find_text_file_ids
-from chat.queries.model_profiles import limits_for, load_profile
-from chat.queries.model_server import get_counter
 from chat.queries.search import Hit, find_messages
-from chat.queries.tails import to_agent_message
 from chat.tools.files import ShownFiles
 from chat.tools.scope import Scope
 

@@ -13,14 +13,14 @@ from agent.errors import ToolError
 from agent.loop import RunnableTool
 from agent.messages import Block
 from agent.tools import mcp
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.tools import list_mcp_tools
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, McpServer
 from chat.models.notices import Notice
-from chat.queries.tools import list_mcp_tools
-from chat.services import mcp_servers
-from chat.services.files import inspect
-from chat.services.turns import set_notice
+from chat.services.library.files import inspect
+from chat.services.site import mcp_servers
+from chat.services.turns.turns import set_notice
 
 log = structlog.get_logger(__name__)
 

@@ -6,10 +6,10 @@ from django.conf import settings
 
 from agent.clock import to_local
 from agent.errors import ToolError
-from chat.db import in_tool_db
+from chat.db.threads import in_tool_db
 from chat.errors import Refused
 from chat.models import Memory
-from chat.services import memories
+from chat.services.library import memories
 from chat.tools.said import load_user_words
 from chat.tools.scope import Scope
 

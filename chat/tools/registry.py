@@ -10,8 +10,8 @@ from agent.tools import Tool
 from agent.tools.context import COMPACT_CONTEXT
 from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
 from agent.tools.memory import FORGET, RECALL, REMEMBER
-from chat.queries.conversation import RequestState
-from chat.queries.tools import list_built_in
+from chat.engine.state import RequestState
+from chat.engine.tools import list_built_in
 from chat.tools import mcp
 from chat.tools.context import compact_context
 from chat.tools.history import read_messages, search_history

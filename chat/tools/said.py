@@ -4,12 +4,12 @@ put words into the model's mouth since."""
 from dataclasses import dataclass
 from uuid import UUID
 
-from agent.compaction.pins import FOREIGN_WORDS
-from agent.compaction.quoted import blank_out
+from agent.authorship.quoted import blank_out
+from agent.authorship.typed import FOREIGN_WORDS
 from agent.messages import is_file, is_server_tool
 from agent.search.lexical import STOP_WORDS, compose, find_words, fold
+from chat.engine.recent_messages import to_agent_message
 from chat.models import Message
-from chat.queries.tails import to_agent_message
 
 # Their results hold nothing but what the user or these tools themselves have said.
 OUR_TOOLS = frozenset({"remember", "recall", "forget", "compact_context"})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from agent.context.previews import RESULT_TOKENS
-from chat.queries.model_server import get_counter
+from chat.engine.model_server import get_counter
 
 
 @dataclass(frozen=True, slots=True)

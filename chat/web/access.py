@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 from accounts.models import User
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Project
-from chat.services import conversations, projects
+from chat.services.library import conversations, projects
 
 NOT_OFFERED = gettext_lazy("This model is no longer offered. Reload the page.")
 # Not the user's doing, and soon over.

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from agent.attachments import TEXT
 from chat.errors import Refused
 from chat.models import Attachment
-from chat.services import attachments
-from chat.services.files import MAX_BYTES
+from chat.services.library import attachments
+from chat.services.library.files import MAX_BYTES
 
 
 @login_required

@@ -6,8 +6,8 @@ from django import forms
 from django.utils.translation import gettext, gettext_lazy
 
 from agent.compaction.policy import PRESETS
+from chat.engine.model_profiles import default_budget, load_profile
 from chat.models import Conversation
-from chat.queries.model_profiles import default_budget, load_profile
 
 BUDGETS = {
     "economy": gettext_lazy("Economy: {tokens:,}"),

@@ -12,16 +12,16 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods
 
-from chat.errors import Refused
-from chat.models import McpServer, ModelProfile
-from chat.queries.model_profiles import (
+from chat.engine.model_profiles import (
     find_default_name,
     has_prices,
     list_offered,
     load_profile,
 )
-from chat.queries.tools import GROUPS
-from chat.services import conversations
+from chat.engine.tools import GROUPS
+from chat.errors import Refused
+from chat.models import McpServer, ModelProfile
+from chat.services.library import conversations
 from chat.web.access import find_conversation, refusal_response
 from chat.web.compression import compress_without_query
 

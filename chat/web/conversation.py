@@ -13,7 +13,15 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import trigger_client_event
 
 from accounts.models import User
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.model_profiles import (
+    find_default_name,
+    is_demo,
+    is_offered,
+    list_offered,
+    load_profile,
+)
+from chat.engine.state import load_state_for, policy_for
 from chat.errors import Refused
 from chat.html.moments import describe_dates
 from chat.live.admission import Sender
@@ -22,17 +30,11 @@ from chat.models import Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.protocol.zone import read_zone
-from chat.queries.conversation import load_state_for, policy_for
-from chat.queries.model_profiles import (
-    find_default_name,
-    is_demo,
-    is_offered,
-    list_offered,
-    load_profile,
-)
 from chat.queries.recent import list_recent
-from chat.services import conversations, projects, requests, summaries
-from chat.services.files import MAX_BYTES
+from chat.services.library import conversations, projects
+from chat.services.library.files import MAX_BYTES
+from chat.services.summary import summaries
+from chat.services.turns import requests
 from chat.web import transcript
 from chat.web.access import (
     NOT_OFFERED,

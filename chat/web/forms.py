@@ -8,11 +8,11 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from agent.compaction.policy import SHORT_TOKENS, ChapterForm, Policy
+from chat.engine.model_profiles import load_profile
+from chat.engine.state import policy_for
 from chat.models import Conversation, McpServer, ModelProfile
 from chat.protocol.frames import MAX_FOCUS
-from chat.queries.conversation import policy_for
-from chat.queries.model_profiles import load_profile
-from chat.services.summaries import MAX_SUMMARY
+from chat.services.summary.summaries import MAX_SUMMARY
 from chat.web.budgets import budget_choices
 from chat.web.reply_form import NAMES, ReplyFields
 

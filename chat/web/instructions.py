@@ -7,14 +7,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from agent.compaction.chapters import list_pins
-from agent.compaction.pins import LONGEST, Pin, PinState
+from agent.compaction.chapters.standing_pins import list_pins
+from agent.compaction.instructions.pins import LONGEST, Pin, PinState
 from agent.context.summary import Summary
 from chat.errors import Refused
 from chat.html.divider import count_left_out
 from chat.models import Compaction
 from chat.queries.summaries import read_chapters
-from chat.services import instructions
+from chat.services.summary import instructions
 from chat.web.summary import explain_refusal, find_version
 
 

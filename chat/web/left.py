@@ -10,12 +10,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from agent.compaction.left import Left, list_left
+from agent.compaction.chapters.unsent import Left, list_left
 from chat.errors import Refused
 from chat.html.divider import name_range, render_statement
 from chat.models import Compaction
 from chat.queries.summaries import read_chapters
-from chat.services.put_back import put_back_statement
+from chat.services.summary.put_back import put_back_statement
 from chat.web.summary import explain_refusal, find_version
 
 # Statements that are shown at once; of more only those of the range that is asked for.

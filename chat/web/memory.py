@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.models import User
 from chat.errors import Refused
 from chat.models import Conversation, Memory, Project
-from chat.services import memories
+from chat.services.library import memories
 
 
 @login_required

@@ -16,7 +16,9 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.model_profiles import list_offered
+from chat.engine.state import find_number_since, load_state
 from chat.errors import Refused
 from chat.html.message import render_whole_row
 from chat.html.plot import render_context_plot
@@ -27,12 +29,12 @@ from chat.models import Conversation, Message
 from chat.protocol import pasted
 from chat.protocol.zone import read_zone
 from chat.queries import export
-from chat.queries.conversation import find_number_since, load_state
 from chat.queries.exchanges import load_exchange, select_paired
-from chat.queries.model_profiles import list_offered
-from chat.services import branches, conversations, leaving_out
-from chat.services.rate_limit import explain_limit
-from chat.services.requests import AnswerStart
+from chat.services.library import conversations
+from chat.services.people.rate_limit import explain_limit
+from chat.services.summary import leaving_out
+from chat.services.turns import branches
+from chat.services.turns.requests import AnswerStart
 from chat.web.access import NOT_OFFERED, find_conversation, load_user, refusal_response
 from chat.web.budgets import BudgetForm, budget_choices
 from chat.web.summary import explain_refusal

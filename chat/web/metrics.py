@@ -4,6 +4,7 @@ import hmac
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
@@ -11,14 +12,18 @@ from django.db.models import Count, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
-from chat import metrics, outages
+from chat.db import outages
+from chat.engine.model_server import get_counter
 from chat.live.runner import runner
+from chat.metrics import REGISTRY
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice
-from chat.queries.model_server import get_counter
 
-Sample = tuple[Mapping[str, str], float]
 DAY = timedelta(days=1)
 
 
@@ -27,8 +32,7 @@ def exposition(request: HttpRequest) -> HttpResponse:
     """For staff, and for anyone with the METRICS_TOKEN."""
     if not _has_token(request) and not (request.user.is_active and request.user.is_staff):
         raise PermissionDenied
-    text = "\n".join(line for family in _families() for line in family)
-    return HttpResponse(text + "\n", content_type="text/plain; version=0.0.4; charset=utf-8")
+    return HttpResponse(generate_latest(REGISTRY), content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
 def _has_token(request: HttpRequest) -> bool:
@@ -37,88 +41,58 @@ def _has_token(request: HttpRequest) -> bool:
     return bool(token) and hmac.compare_digest(given.encode(), token.encode())
 
 
-def _families() -> Iterable[list[str]]:
-    # Of the last day, for more would read whole tables each time. They can also fall: gauges.
-    since = timezone.now() - DAY
-    turns = Turn.objects.filter(created_at__gte=since)
-    outcomes = _counts(turns, "kind", "status", "notice")
-    by_outcome = _added_up(outcomes, "kind", "status")
-    yield _family("turns", "gauge", "Turns of the last 24 hours by outcome.", by_outcome)
-    yield _family(
-        "degraded_turns",
-        "gauge",
-        "Turns of the last 24 hours in a degraded mode.",
-        _degraded(outcomes),
-    )
-    compactions = Compaction.objects.filter(created_at__gte=since)
-    yield _family(
-        "compactions",
-        "gauge",
-        "Compactions of the last 24 hours by outcome; the engine is the rung that wrote the "
-        "summary.",
-        _counts(compactions, "status", "trigger", "engine"),
-    )
-    cost = compactions.aggregate(cost=Sum("cost"))["cost"] or 0.0
-    help_text = "What compactions of the last 24 hours cost."
-    yield _family("compaction_dollars", "gauge", help_text, [({}, cost)])
-    estimated = get_counter().encoding is None
-    yield _family(
-        "vocabulary_missing", "gauge", "1: tokens are estimated from bytes.", [({}, estimated)]
-    )
-    lasting = [({"service": each.service}, each.is_ongoing) for each in outages.ALL]
-    yield _family(
-        "outage", "gauge", "1: a service is away, and the site works without it.", lasting
-    )
-    begun = [({"service": each.service}, each.count) for each in outages.ALL]
-    yield _family("outages_total", "counter", "How often a service went away.", begun)
-    waiting = runner.admission.count_waiting()
-    yield _family("waiting_turns", "gauge", "Turns that wait to begin.", [({}, waiting)])
-    yield _histogram("turn_wait_seconds", "How long turns waited to begin.", metrics.TURN_WAITS)
-    for fault, help_text in metrics.WORDS.items():
-        yield _family(
-            f"{fault}_total", "counter", help_text, [({}, metrics.read_fault_count(fault))]
-        )
+class _Site(Collector):
+    """What is looked up when somebody asks: rows, and the state of this process."""
+
+    def collect(self) -> Iterable[Metric]:
+        # Of the last day, for more would read whole tables each time. They can also fall: gauges.
+        since = timezone.now() - DAY
+        outcomes: Counter[tuple[str, ...]] = Counter()
+        modes: Counter[str] = Counter()
+        turns = Turn.objects.filter(created_at__gte=since)
+        for (kind, status, notice), number in _count(turns, "kind", "status", "notice").items():
+            outcomes[kind, status] += number
+            modes[notice] += number
+        words = "Turns of the last 24 hours by outcome."
+        yield _gauge("turns", words, outcomes, "kind", "status")
+        words = "Turns of the last 24 hours in a degraded mode."
+        stored = {(mode,): modes[mode] for mode in Notice if mode is not Notice.UNSTORED}
+        yield _gauge("degraded_turns", words, stored, "mode")
+
+        compactions = Compaction.objects.filter(created_at__gte=since)
+        words = "Compactions of the last 24 hours; the engine is the method that wrote the summary."
+        labels = "status", "trigger", "engine"
+        yield _gauge("compactions", words, _count(compactions, *labels), *labels)
+        words = "What compactions of the last 24 hours cost."
+        cost = compactions.aggregate(cost=Sum("cost"))["cost"] or 0.0
+        yield _gauge("compaction_dollars", words, {(): cost})
+
+        words = "1: tokens are estimated from bytes."
+        yield _gauge("vocabulary_missing", words, {(): get_counter().encoding is None})
+        words = "1: a service is away, and the site works without it."
+        away = {(each.service,): each.is_ongoing for each in outages.ALL}
+        yield _gauge("outage", words, away, "service")
+        words = "How often a service went away."
+        begun = CounterMetricFamily("everlong_outages", words, labels=["service"])
+        for each in outages.ALL:
+            begun.add_metric([each.service], each.count)
+        yield begun
+        words = "Turns that wait to begin."
+        yield _gauge("waiting_turns", words, {(): runner.admission.count_waiting()})
 
 
-def _counts(rows: QuerySet[Turn] | QuerySet[Compaction], *labels: str) -> list[Sample]:
-    counted = rows.order_by().values_list(*labels).annotate(Count("pk"))
-    return [(dict(zip(labels, row, strict=False)), row[-1]) for row in counted]
+REGISTRY.register(_Site())
 
 
-def _added_up(samples: Iterable[Sample], *labels: str) -> list[Sample]:
-    """By these labels alone."""
-    sums: Counter[tuple[str, ...]] = Counter()
-    for given, number in samples:
-        sums[tuple(given[label] for label in labels)] += int(number)
-    return [(dict(zip(labels, values, strict=True)), number) for values, number in sums.items()]
+def _count(rows: QuerySet[Turn] | QuerySet[Compaction], *fields: str) -> dict[tuple[str, ...], int]:
+    """How many rows have the same values of these fields, by the values."""
+    counted = rows.order_by().values_list(*fields).annotate(Count("pk"))
+    return {tuple(values): number for *values, number in counted}
 
 
-def _degraded(outcomes: Iterable[Sample]) -> list[Sample]:
-    found = {labels["notice"]: number for labels, number in _added_up(outcomes, "notice")}
-    stored = [mode for mode in Notice if mode is not Notice.UNSTORED]
-    return [({"mode": mode}, found.get(mode, 0)) for mode in stored]
-
-
-def _family(name: str, kind: str, help_text: str, samples: Iterable[Sample]) -> list[str]:
-    name = f"everlong_{name}"
-    lines = [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"]
-    for labels, value in samples:
-        pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-        lines.append(f"{name}{{{pairs}}} {float(value):g}" if pairs else f"{name} {float(value):g}")
-    return lines
-
-
-def _histogram(name: str, help_text: str, histogram: metrics.Histogram) -> list[str]:
-    name = f"everlong_{name}"
-    buckets = [*histogram.list_buckets(), ("+Inf", histogram.count)]
-    return [
-        f"# HELP {name} {help_text}",
-        f"# TYPE {name} histogram",
-        *(f'{name}_bucket{{le="{bound}"}} {count}' for bound, count in buckets),
-        f"{name}_sum {histogram.sum:g}",
-        f"{name}_count {histogram.count}",
-    ]
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+def _gauge(name: str, words: str, samples: Mapping[Any, float], *labels: str) -> GaugeMetricFamily:
+    """`samples`: numbers by tuples of the labels' values."""
+    family = GaugeMetricFamily(f"everlong_{name}", words, labels=labels)
+    for values, number in samples.items():
+        family.add_metric(values, number)
+    return family

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.views.decorators.http import require_GET
 
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.html.moments import format_day
 from chat.models import Conversation, Message
 from chat.web import transcript

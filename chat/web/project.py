@@ -14,15 +14,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.models import User
 from agent.messages import RawTokens
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.model_profiles import find_default_name, load_profile
+from chat.engine.projects import find_room, list_conversations, list_projects
 from chat.errors import Refused
 from chat.html.figures import format_tokens
 from chat.models import Project
 from chat.queries import project_export
-from chat.queries.model_profiles import find_default_name, load_profile
-from chat.queries.projects import find_room, list_conversations, list_projects
-from chat.services import memories, projects
-from chat.services.files import KINDS, MAX_BYTES
+from chat.services.library import memories, projects
+from chat.services.library.files import KINDS, MAX_BYTES
 from chat.web.access import find_conversation, find_project, load_user
 from chat.web.project_form import ProjectForm
 

@@ -6,9 +6,9 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext, gettext_lazy
 
+from chat.engine.model_profiles import find_default_name, list_offered, load_profile
 from chat.models import Project
-from chat.queries.model_profiles import find_default_name, list_offered, load_profile
-from chat.services.projects import MAX_INSTRUCTIONS
+from chat.services.library.projects import MAX_INSTRUCTIONS
 from chat.web.budgets import list_budgets
 
 

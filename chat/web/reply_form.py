@@ -6,8 +6,8 @@ from django import forms
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from agent.context.request import LEAST_REPLY
+from chat.engine.model_profiles import limits_for
 from chat.models import Conversation, ModelProfile
-from chat.queries.model_profiles import limits_for
 
 EFFORTS = {
     "low": pgettext_lazy("effort", "Low"),

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from accounts.models import User
+from chat.engine.projects import find_named
 from chat.models import Project
-from chat.queries.projects import find_named
 from chat.web import transcript
 
 MOST_CHARACTERS = 500

@@ -10,12 +10,12 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.models import User
 from agent.messages import sanitise_text
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.projects import LISTED, find_projects
 from chat.live.peers import stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Conversation, Turn
-from chat.queries.projects import LISTED, find_projects
-from chat.services import conversations, projects
+from chat.services.library import conversations, projects
 from chat.web import transcript
 from chat.web.access import find_project, load_user
 from chat.web.search_box import MOST_CHARACTERS, find_hits, read_search

@@ -10,11 +10,11 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
-from agent.compaction.evidence import UNVERIFIED
-from agent.compaction.judge import LONGEST
+from agent.audit.evidence import UNVERIFIED
+from agent.audit.grounding import LONGEST
 from agent.compaction.policy import Extent
 from agent.messages import sanitise_text
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.errors import RefusalCode, Refused
 from chat.html.divider import list_chapters, render_divider
 from chat.html.engines import ENGINE_WORDS
@@ -24,7 +24,7 @@ from chat.live.runner import runner
 from chat.models import Compaction, Conversation
 from chat.queries.preview import Preview, preview_compactions
 from chat.queries.sources import propose_sources
-from chat.services import rewrites, summaries
+from chat.services.summary import rewrites, summaries
 from chat.web.access import find_conversation, load_user, refusal_response
 from chat.web.forms import CompactForm, SummaryForm
 

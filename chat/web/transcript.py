@@ -15,6 +15,7 @@ from accounts.models import User
 from agent.context.summary import Summary
 from agent.search.excerpts import make_excerpt
 from agent.search.lexical import Query, matches_title, parse_query
+from chat.engine.projects import list_sections
 from chat.html.answer_facts import AnswerFacts
 from chat.html.content_blocks import list_blocks
 from chat.html.divider import render_divider
@@ -22,7 +23,6 @@ from chat.html.message import render_message
 from chat.html.sanitiser import as_string
 from chat.html.summarised import Summarised, list_summarised, mark_summarised
 from chat.models import Compaction, Conversation, Message, Project
-from chat.queries.projects import list_sections
 from chat.queries.search import Hit
 from chat.queries.tree import find_variants
 from chat.queries.typed_search import find_typed

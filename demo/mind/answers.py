@@ -22,10 +22,9 @@ from demo.api.tokens import (
     encode_text,
     tokens_of_bytes,
 )
-from demo.mind import texts
+from demo.mind import samples, texts
 from demo.mind.models import DEMO_MODEL
 from demo.mind.recognition import SUMMARY_MARK, messages_of, recognise_kind
-from demo.mind.samples import SAMPLES
 from demo.mind.summaries import compose_summary
 from demo.mind.titles import compose_title
 
@@ -35,15 +34,15 @@ ECHO_CHARACTERS = 160
 FOUND_CHARACTERS = 1200
 PIECE_CHARACTERS = 12
 # Examples and tour by turns; a reply has room for about five of them.
-PIECES = tuple(piece for pair in zip(texts.TOUR, SAMPLES, strict=True) for piece in pair)
+PIECES = tuple(piece for pair in zip(texts.TOUR, samples.SAMPLES, strict=True) for piece in pair)
 PIECES_PER_REPLY = 5
 SEARCH_TOOL = "search_history"
 
 _INTENTS = (
     (r"compact|summar|context|forget|how (does|do) (it|this|everlong)", texts.COMPACTION),
-    (r"\btable|\bcolumns?\b|\bcompare|\bcsv\b", texts.TABLE),
-    (r"\bcode\b|python|function|script|program|\bclass\b|\bregex", texts.CODE),
-    (r"\blists?\b|\bsteps?\b|\bplan\b|\bto-?dos?\b|\bideas?\b|bullet", texts.LIST),
+    (r"\btable|\bcolumns?\b|\bcompare|\bcsv\b", samples.TABLE),
+    (r"\bcode\b|python|function|script|program|\bclass\b|\bregex", samples.CODE),
+    (r"\blists?\b|\bsteps?\b|\bplan\b|\bto-?dos?\b|\bideas?\b|bullet", samples.LIST),
     (r"^\W*(hi|hello|hey|good (morning|day|evening)|who are you|what are you)\b", texts.GREETING),
 )
 _SEARCH = re.compile(
@@ -120,7 +119,8 @@ def _compose(answer_text: str, body: Body) -> str:
     start = (turn - 1) * PIECES_PER_REPLY
     for offset in range(len(PIECES)):
         piece = PIECES[(start + offset) % len(PIECES)]
-        if size + len(encode_text(piece)) + 1 <= REPLY_BYTES:
+        fits = size + len(encode_text(piece)) + 1 <= REPLY_BYTES
+        if fits and piece not in answer_text:
             parts.append(piece)
             size += len(encode_text(piece)) + 1
     return "\n".join(parts).rstrip()

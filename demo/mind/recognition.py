@@ -72,11 +72,7 @@ def _demands_summary(text: str) -> bool:
 
 def _asks_for_title(body: Body) -> bool:
     users = [m for m in messages_of(body) if m.get("role") == "user"]
-    last = join_text(users[-1]) if users else ""
-    if body.get("tools"):
+    if body.get("tools") or not users:
         return False
-    system = _own_system_text(body)
-    return any(
-        len(text) <= _LONGEST_TITLE_INSTRUCTION and _TITLE.search(strip_material(text))
-        for text in (system, last)
-    ) or bool(_TITLE.search(last[-_LONGEST_TITLE_INSTRUCTION:]))
+    instruction = strip_material(join_text(users[-1]))
+    return bool(_TITLE.search(instruction[-_LONGEST_TITLE_INSTRUCTION:]))

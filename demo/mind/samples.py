@@ -1,9 +1,9 @@
-"""More pieces for the demo's replies: small examples of what a chat is used for."""
+"""Small examples of what a chat is used for, as Markdown of every kind for the page to show: what
+is asked for, and what fills the demo's replies."""
 
 from __future__ import annotations
 
-SAMPLES = (
-    '''\
+CODE = '''\
 ### Example: searching a sorted list
 
 ```python
@@ -21,7 +21,45 @@ def position(values: list[int], wanted: int) -> int | None:
 
 The interval is half open: `high` is never looked at. With 1,000,000 values the loop runs at most
 20 times. The standard library has the same as `bisect.bisect_left`, without the final check.
-''',
+'''
+
+TABLE = """\
+### Example: answers of a web server
+
+| code | name | what to do about it |
+|-----:|:-----|:--------------------|
+| 200 | OK | nothing |
+| 301 | Moved Permanently | change the link |
+| 304 | Not Modified | use the copy you have |
+| 400 | Bad Request | repeat it only after a change |
+| 401 | Unauthorized | sign in |
+| 403 | Forbidden | ask for the right |
+| 404 | Not Found | look for a typo |
+| 409 | Conflict | fetch the newest state first |
+| 429 | Too Many Requests | wait as long as `retry-after` says |
+| 503 | Service Unavailable | try again, with growing pauses |
+
+Codes from 400 on are the sender's business, codes from 500 on the server's.
+"""
+
+LIST = """\
+### Example: a list for a release
+
+1. **Freeze.** Only repairs from here on; everything else waits for the next version.
+2. **Read the changes** once more from the last tag to now, as a stranger would.
+   - Is there a setting whose default has changed?
+   - Does the database need a migration, and how long does it lock which table?
+3. **Try it** on a copy of real data, the way back included.
+4. **Write the notes** for those who use it: what is new, what they must do.
+5. **Tag, build, publish**, in that order and by one command.
+6. **Watch** error rate and response times for an hour.
+
+- [x] the way back has been tried
+- [ ] somebody else knows how to do it
+"""
+
+SAMPLES = (
+    CODE,
     """\
 ### Example: a query with a window function
 
@@ -42,39 +80,8 @@ ORDER  BY customer, placed_at;
 Each row keeps its own amount and gets the running total of its customer. `ROWS` counts lines, while
 `RANGE`, the default, would lump orders of the same moment together.
 """,
-    """\
-### Example: answers of a web server
-
-| code | name | what to do about it |
-|-----:|:-----|:--------------------|
-| 200 | OK | nothing |
-| 301 | Moved Permanently | change the link |
-| 304 | Not Modified | use the copy you have |
-| 400 | Bad Request | repeat it only after a change |
-| 401 | Unauthorized | sign in |
-| 403 | Forbidden | ask for the right |
-| 404 | Not Found | look for a typo |
-| 409 | Conflict | fetch the newest state first |
-| 429 | Too Many Requests | wait as long as `retry-after` says |
-| 503 | Service Unavailable | try again, with growing pauses |
-
-Codes from 400 on are the sender's business, codes from 500 on the server's.
-""",
-    """\
-### Example: a list for a release
-
-1. **Freeze.** Only repairs from here on; everything else waits for the next version.
-2. **Read the changes** once more from the last tag to now, as a stranger would.
-   - Is there a setting whose default has changed?
-   - Does the database need a migration, and how long does it lock which table?
-3. **Try it** on a copy of real data, the way back included.
-4. **Write the notes** for those who use it: what is new, what they must do.
-5. **Tag, build, publish**, in that order and by one command.
-6. **Watch** error rate and response times for an hour.
-
-- [x] the way back has been tried
-- [ ] somebody else knows how to do it
-""",
+    TABLE,
+    LIST,
     """\
 ### Example: a small change as a patch
 

@@ -4,61 +4,6 @@ from __future__ import annotations
 
 OPENING = "> **Demo reply.** No AI is connected: this text was put together by rule.\n"
 
-CODE = '''\
-## Some Python to look at
-
-```python
-from collections import Counter
-from pathlib import Path
-
-
-def most_common_words(path: Path, number: int = 5) -> list[tuple[str, int]]:
-    """The words that occur most often in a text file, with their counts."""
-    text = path.read_text(encoding="utf-8").lower()
-    words = (word.strip(".,;:!?\\"'()") for word in text.split())
-    return Counter(word for word in words if len(word) > 3).most_common(number)
-
-
-if __name__ == "__main__":
-    for word, count in most_common_words(Path("README.md")):
-        print(f"{word:<20} {count:>5}")
-```
-
-`Counter.most_common` keeps the order of first occurrence among equals, so the output is the same on
-every run. Reading the whole file at once is fine up to some hundred megabytes; beyond that, feed
-the counter line by line.
-'''
-
-TABLE = """\
-## A table to look at
-
-| what | how much | when it changes |
-|:-----|---------:|:----------------|
-| window of this demo | 8,192 tokens | never |
-| compaction begins at | 6,553 tokens (80 %) | in the settings |
-| longest reply | 1,024 tokens | never |
-| price of a reply | $0.00 | when a key is set |
-| messages kept in the database | all | only if you delete them |
-
-Columns can be aligned to the left, to the right (`---:`) or centred (`:---:`). A table that is
-wider than the page scrolls sideways inside its own frame; the text around it stays where it is.
-"""
-
-LIST = """\
-## A list to look at
-
-1. **Write** something: a question, a draft, a list of things to do.
-2. **Watch** the gauge next to the composer. It counts what the next request would send:
-   - the instructions,
-   - the summary, if there is one,
-   - the messages that are still sent word for word.
-3. **Go on** until the gauge reaches its mark. Then:
-   - [x] the older part is summarised,
-   - [x] the summary takes its place in the request,
-   - [ ] nothing is deleted from the page.
-4. **Ask** about something from the beginning, and see what the summary kept of it.
-"""
-
 GREETING = """\
 ## Hello!
 

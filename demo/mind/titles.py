@@ -10,8 +10,7 @@ from demo.mind.recognition import messages_of
 
 LONGEST_WORDS = 6
 LONGEST_CHARACTERS = 60
-_FENCED = re.compile(r"<(\w+)\b[^>]*>\s*(.*?)\s*</\1>", re.DOTALL)
-_MARK = re.compile(r"^\s*(\[#\d+ \w+(?: · [^\]\n]*)?\]|(user|human)\s*:)\s*", re.IGNORECASE)
+_QUOTED = re.compile(r"<conversation>\s*(.*?)\s*</conversation>", re.DOTALL)
 _COURTESY = re.compile(
     r"^(please|hi|hello|hey|can you|could you|would you|i want to|i would like to|help me)\b"
     r"[\s,!.]*",
@@ -22,23 +21,15 @@ _LEADING_ON = "a an and at but by for from in into my of on or our the to with y
 
 
 def compose_title(body: Body) -> str:
-    """At most six words of the first message of the conversation, or of what is quoted of it."""
+    """At most six words of the conversation that the request quotes."""
     users = [join_text(m) for m in messages_of(body) if m.get("role") == "user"]
-    last = users[-1] if users else ""
-    fenced = _FENCED.search(last)
-    if fenced is not None:
-        source = fenced[2]
-    elif len(users) > 1:
-        source = users[0]
-    else:
-        # The instruction stands in the system prompt, or before the quoted text.
-        source = last.rpartition("\n\n")[2]
-    return shorten_title(source) or "Demo conversation"
+    quoted = _QUOTED.search(users[-1]) if users else None
+    return shorten_title(quoted[1] if quoted else "") or "Demo conversation"
 
 
 def shorten_title(source: str) -> str:
     """The first sentence without courtesies, cut to a title's length."""
-    line = next((line for line in _MARK.sub("", source).splitlines() if line.strip()), "")
+    line = next((line for line in source.splitlines() if line.strip()), "")
     line = re.sub(r"[#*_`>|]+", " ", line).strip()
     previous = None
     while previous != line:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent.context.assemble import Context
 from agent.context.summary import INDEX_HEADING, Summary
-from agent.messages import Block, Message, Role
+from agent.messages import AgentMessage, Block, Role
 from agent.tokens import Factor, Limits, TokenCounter
 
 # Without a vocabulary tokens are bytes divided by 3.5, the same on every machine.
@@ -44,27 +44,29 @@ def image() -> Block:
     return {"type": "image", "source": source}
 
 
-def message(number: int, role: Role, blocks: Sequence[Block], tokens: int | None = None) -> Message:
+def message(
+    number: int, role: Role, blocks: Sequence[Block], tokens: int | None = None
+) -> AgentMessage:
     """A message; without `tokens` its blocks are counted."""
     counted = COUNTER.count_blocks(list(blocks)) if tokens is None else tokens
-    return Message(number, role, blocks, counted)
+    return AgentMessage(number, role, blocks, counted)
 
 
-def user(number: int, value: str = "Go on.", tokens: int | None = None) -> Message:
+def user(number: int, value: str = "Go on.", tokens: int | None = None) -> AgentMessage:
     return message(number, "user", [text(value)], tokens)
 
 
-def assistant(number: int, value: str = "Done.", tokens: int | None = None) -> Message:
+def assistant(number: int, value: str = "Done.", tokens: int | None = None) -> AgentMessage:
     return message(number, "assistant", [text(value)], tokens)
 
 
-def exchanges(number: int, tokens: int = 100, *, start: int = 1) -> list[Message]:
+def exchanges(number: int, tokens: int = 100, *, start: int = 1) -> list[AgentMessage]:
     """So many prompts with their replies; `tokens` each."""
     pairs = range(start, start + 2 * number, 2)
     return [m for n in pairs for m in (user(n, f"Q{n}", tokens), assistant(n + 1, f"A{n}", tokens))]
 
 
-def context(*messages: Message, limits: Limits = LIMITS, **changes: Any) -> Context:
+def context(*messages: AgentMessage, limits: Limits = LIMITS, **changes: Any) -> Context:
     return Context(model="claude-test", limits=limits, messages=messages, **changes)
 
 
@@ -153,14 +155,14 @@ any_messages = st.lists(st.tuples(roles, st.lists(any_block, max_size=4)), max_s
 
 
 @st.composite
-def wild(draw: st.DrawFn) -> list[Message]:
+def wild(draw: st.DrawFn) -> list[AgentMessage]:
     """Anything in any order."""
     shapes = draw(any_messages)
     return [message(n, role, blocks) for n, (role, blocks) in enumerate(shapes, 1)]
 
 
 @st.composite
-def turns(draw: st.DrawFn) -> list[Message]:
+def turns(draw: st.DrawFn) -> list[AgentMessage]:
     """Prompts with rounds of tools, as they are stored: some stopped, some results lost."""
     made: list[tuple[Role, list[Block]]] = []
     used = 0
@@ -217,7 +219,7 @@ def contexts(draw: st.DrawFn, smallest: int = 8_000) -> Context:
 
 
 @st.composite
-def sized_turn(draw: st.DrawFn, start: int) -> list[Message]:
+def sized_turn(draw: st.DrawFn, start: int) -> list[AgentMessage]:
     """One turn of given token counts; the texts stay small. Call ids are unique."""
     made: list[tuple[Role, list[Block]]] = [("user", [text("Q")])]
     for round_number in range(draw(none_or_some)):

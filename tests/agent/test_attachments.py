@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.attachments import fill_in_files, limit_files, list_file_ids_in
-from agent.messages import Block, Message
+from agent.messages import AgentMessage, Block
 from tests.agent.conversations import COUNTER
 
 
@@ -16,11 +16,11 @@ def file(name: str = "a.png", size: int = 300, kind: str = "image") -> Block:
     return {"type": kind, "title": name, "source": source | {"tokens": 42}}
 
 
-def message(number: int, *blocks: Block) -> Message:
-    return Message(number, "user", [*blocks, {"type": "text", "text": "Look."}], 10)
+def message(number: int, *blocks: Block) -> AgentMessage:
+    return AgentMessage(number, "user", [*blocks, {"type": "text", "text": "Look."}], 10)
 
 
-def files_in(messages: Sequence[Message]) -> list[int]:
+def files_in(messages: Sequence[AgentMessage]) -> list[int]:
     return [m.number for m in messages if any(b["type"] == "image" for b in m.blocks)]
 
 

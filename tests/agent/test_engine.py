@@ -9,19 +9,20 @@ from dataclasses import dataclass, field, replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from agent.compaction.chapters import Chapter, render_summary
-from agent.compaction.evidence import UNVERIFIED
-from agent.compaction.job import Job
+from agent.audit.evidence import UNVERIFIED
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.ladder import summarise
 from agent.compaction.plan import apply_compaction, find_protected_first, plan_compaction
 from agent.compaction.policy import ENGINES, ContextLoad, Policy, Trigger, find_trigger
 from agent.compaction.skills import HEADINGS
+from agent.compaction.writing.job import Job
 from agent.context.assemble import Context, assemble, measure, trim
 from agent.context.pruning import plan_pruning
 from agent.context.request import Request
 from agent.context.summary import Summary
 from agent.errors import AgentError
-from agent.messages import Block, Message, Usage, plain_text
+from agent.messages import AgentMessage, Block, Usage, plain_text
 from agent.model.reply import Reply
 from agent.model.rules import find_violations
 from agent.tokens import Limits, Model, Prices
@@ -86,7 +87,7 @@ class Conversation:
     limits: Limits
     policy: Policy
     chance: random.Random
-    said: list[Message] = field(default_factory=list)
+    said: list[AgentMessage] = field(default_factory=list)
     versions: list[tuple[int, list[Chapter]]] = field(default_factory=list)
     pruned_through: int = 0
     next_number: int = 1

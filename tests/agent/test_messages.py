@@ -1,7 +1,7 @@
 import pytest
 
 from agent.messages import (
-    Message,
+    AgentMessage,
     Usage,
     block_text,
     plain_text,
@@ -117,13 +117,15 @@ def test_what_an_answer_cites_stands_after_it_once() -> None:
     ("message", "prompt", "results"),
     [
         (user(1), True, False),
-        (Message(1, "user", [result("t1")], 1), False, True),
-        (Message(1, "user", [result("t1"), text("and")], 1), True, True),
-        (Message(1, "user", [], 1), False, False),
-        (Message(1, "assistant", [text("Hi")], 1), False, False),
+        (AgentMessage(1, "user", [result("t1")], 1), False, True),
+        (AgentMessage(1, "user", [result("t1"), text("and")], 1), True, True),
+        (AgentMessage(1, "user", [], 1), False, False),
+        (AgentMessage(1, "assistant", [text("Hi")], 1), False, False),
     ],
 )
-def test_a_prompt_is_what_a_person_wrote(message: Message, prompt: bool, results: bool) -> None:
+def test_a_prompt_is_what_a_person_wrote(
+    message: AgentMessage, prompt: bool, results: bool
+) -> None:
     assert (message.is_prompt, message.holds_tool_results) == (prompt, results)
 
 

@@ -6,19 +6,20 @@ from dataclasses import replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from agent.compaction.chapters import Chapter, render_summary
-from agent.compaction.left import NOTHING_FITS
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.merging import select_statements
+from agent.compaction.chapters.rendering import render_summary
+from agent.compaction.chapters.statements import list_statements
+from agent.compaction.chapters.unsent import NOTHING_FITS
 from agent.compaction.plan import Plan, apply_compaction, find_protected_first, plan_compaction
 from agent.compaction.policy import TARGET_OF_TRIGGER, ContextLoad, Policy, Trigger, find_trigger
-from agent.compaction.requests import serialise, split_messages
-from agent.compaction.selection import select_statements
-from agent.compaction.statements import list_statements
+from agent.compaction.writing.requests import serialise, split_messages
 from agent.context.assemble import Context, assemble, measure, render_summary_texts, trim
 from agent.context.history import MISSING_RESULT
 from agent.context.previews import count_sent_tokens
 from agent.context.pruning import plan_pruning
 from agent.context.summary import Summary
-from agent.messages import Block, Message, RawTokens, sanitise
+from agent.messages import AgentMessage, Block, RawTokens, sanitise
 from agent.model.reply import Reply
 from agent.model.rules import find_violations
 from agent.model.sse import EventDecoder
@@ -85,7 +86,7 @@ def test_what_is_sent_is_what_was_measured(context: Context, tools: list[Block])
 @st.composite
 def sized_contexts(draw: st.DrawFn) -> Context:
     """Conversations whose messages have token counts of any size; the texts stay small."""
-    messages: list[Message] = []
+    messages: list[AgentMessage] = []
     for _ in range(draw(st.integers(1, 5))):
         messages += draw(sized_turn(len(messages) + 1))
     first = message(0, "user", [text("Q0")], draw(sizes())) if draw(st.booleans()) else None
@@ -121,7 +122,7 @@ def test_a_trimmed_prompt_fits_whenever_the_last_turn_alone_does(
         event("the last turn alone does not fit")
 
 
-def starts_turn(message: Message) -> bool:
+def starts_turn(message: AgentMessage) -> bool:
     kinds = {block["type"] for block in message.blocks}
     return message.role == "user" and "tool_result" not in kinds
 
@@ -129,11 +130,11 @@ def starts_turn(message: Message) -> bool:
 # --- Compaction -----------------------------------------------------------------------------------
 
 
-def call_ids(messages: Sequence[Message], kind: str, field: str) -> set[str]:
+def call_ids(messages: Sequence[AgentMessage], kind: str, field: str) -> set[str]:
     return {b[field] for m in messages for b in m.blocks if b["type"] == kind}
 
 
-def assert_sound(made: Plan, messages: Sequence[Message]) -> None:
+def assert_sound(made: Plan, messages: Sequence[AgentMessage]) -> None:
     """Nothing lost or doubled, and no call apart from its result (all ids are unique)."""
     assert [*made.summarise, *made.keep] == list(messages)
     assert len(made.summarise) >= 2
@@ -142,7 +143,7 @@ def assert_sound(made: Plan, messages: Sequence[Message]) -> None:
 
 
 def assert_under_target(
-    made: Plan, context: Context, policy: Policy, fixed: int, first: Message | None
+    made: Plan, context: Context, policy: Policy, fixed: int, first: AgentMessage | None
 ) -> None:
     """Tail, fixed parts and the new chapter are under the target, unless nothing but the last
     exchange, or of a long one its last round of tools, was kept."""
@@ -155,7 +156,7 @@ def assert_under_target(
         event("the last exchange, or its last round, alone is over the target")
 
 
-def last_exchange(messages: Sequence[Message]) -> list[Message]:
+def last_exchange(messages: Sequence[AgentMessage]) -> list[AgentMessage]:
     """From the last prompt on, and from the calls before it that are answered after it."""
     start = max(i for i, m in enumerate(messages) if m.is_prompt)
     while call_ids(messages[:start], "tool_use", "id") & call_ids(
@@ -182,8 +183,8 @@ def test_over_many_compactions_every_message_is_either_summarised_or_kept(
 ) -> None:
     """Plan, pretend a chapter, go on with new messages, preview old results, plan again."""
     context = Context(model="claude-test", limits=limits)
-    said: list[Message] = []
-    summarised: list[Message] = []
+    said: list[AgentMessage] = []
+    summarised: list[AgentMessage] = []
     chapters: list[Chapter] = []
     for _ in range(data.draw(st.integers(1, 12))):
         turn = data.draw(sized_turn(len(said) + 1))
@@ -268,7 +269,7 @@ triggers: st.SearchStrategy[Trigger] = st.sampled_from(["auto", "manual", "overf
 @given(histories, limits(), triggers)
 @settings(max_examples=80)
 def test_a_broken_history_can_be_planned_too(
-    history: list[Message], limits: Limits, trigger: Trigger
+    history: list[AgentMessage], limits: Limits, trigger: Trigger
 ) -> None:
     made = plan_compaction(history, Policy(), limits, fixed=0, trigger=trigger)
     if made:
@@ -279,7 +280,7 @@ def test_a_broken_history_can_be_planned_too(
 @given(histories, sizes(200, 20_000), limits())
 @settings(max_examples=100)
 def test_parts_of_a_transcript_fit_and_lose_nothing(
-    history: list[Message], room: int, limits: Limits
+    history: list[AgentMessage], room: int, limits: Limits
 ) -> None:
     """A part is over its room only for one message, and for the results of its last call."""
     parts = split_messages(history, room, limits.factor, COUNTER)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.compaction.chapters import Chapter
+from agent.compaction.chapters.chapter import Chapter
 from agent.tokens import Factor, Limits
 from bench.replay.conversations import ReplayConversation, ReplayExchange, chain, read_fixture
 from bench.replay.keeping import Record, examine

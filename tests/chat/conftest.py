@@ -53,25 +53,30 @@ def what_is_kept_of_conversations_is_true(request: pytest.FixtureRequest) -> Ite
         yield
         return
     request.getfixturevalue("transactional_db")  # so that it goes after this
+    from chat.engine.recent_messages import COLUMNS, RecentMessages, kept, read_recent_messages
     from chat.models import Conversation
-    from chat.queries.tails import kept_tails, read_tail
 
-    kept_tails.__init__()  # as a new process: those of earlier tests took 3 ms of each
+    def columns(recent: RecentMessages) -> list[list[object]]:
+        return [[getattr(row, name) for name in COLUMNS] for row in recent.rows]
+
+    kept.__init__()  # as a new process: those of earlier tests took 3 ms of each
     yield
-    kept = dict(kept_tails)
-    for conversation in Conversation.objects.filter(pk__in=kept):
-        tail = kept[conversation.pk]
+    by_id = dict(kept)
+    for conversation in Conversation.objects.filter(pk__in=by_id):
+        recent = by_id[conversation.pk]
         if (conversation.history_version, conversation.compressed_through_id) == (
-            tail.version,
-            tail.through_id,
+            recent.version,
+            recent.through_id,
         ):
-            assert tail == read_tail(conversation)
+            stored = read_recent_messages([conversation])[conversation.pk]
+            assert recent == stored
+            assert columns(recent) == columns(stored)
 
 
 @pytest.fixture
 def endless_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is counted in one minute stays in it, however late the test gets to it."""
-    monkeypatch.setattr("chat.services.rate_limit.MINUTE", 10**11)
+    monkeypatch.setattr("chat.services.people.rate_limit.MINUTE", 10**11)
 
 
 @pytest.fixture
@@ -171,9 +176,9 @@ async def chat(
     model_server: "DemoServer", signed_in: tuple["Conversation", str], worker_done: None
 ) -> "AsyncIterator[Chat]":
     """The site in the test's loop, with a person who is signed in and has a conversation."""
-    from chat.db import THREADS, in_db
+    from chat.db.threads import THREADS, in_db
+    from chat.engine import model_server as llm
     from chat.live.runner import runner
-    from chat.queries import model_server as llm
     from tests.chat.sockets import Chat
 
     conversation, cookie = signed_in

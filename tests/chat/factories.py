@@ -1,6 +1,6 @@
 """Rows for tests, as the services would leave them.
 
-Synchronous: an asynchronous test calls them through `chat.db.in_db`.
+Synchronous: an asynchronous test calls them through `chat.db.threads.in_db`.
 
     from tests.chat.factories import make_compaction, make_conversation, make_user
 
@@ -18,22 +18,25 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from agent.compaction.chapters import Chapter
-from agent.compaction.job import WrittenSummary
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan, apply_compaction, render_chapters
 from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.writing.job import WrittenSummary
 from agent.engine import CompactedContext
 from agent.messages import Block, RealTokens, Usage, plain_text
 from agent.model.unreported import Spent
 from chat import tasks
+from chat.engine.model_server import get_counter, server_url
+from chat.engine.recent_messages import new_version
+from chat.engine.state import load_state
 from chat.models import Compaction, Conversation, Message, ModelProfile, Provider, Turn
-from chat.queries.conversation import load_state
-from chat.queries.model_server import get_counter, server_url
-from chat.queries.tails import new_version
-from chat.services import compaction_jobs, compactions, endings, providers, search_index
-from chat.services.endings import TurnOutcome
-from chat.services.history import change_history_of
-from chat.services.turns import next_lease_end
+from chat.services.library import search_index
+from chat.services.site import providers
+from chat.services.summary import compaction_jobs, compactions
+from chat.services.turns import endings
+from chat.services.turns.endings import TurnOutcome
+from chat.services.turns.history import change_history_of
+from chat.services.turns.turns import next_lease_end
 
 PASSWORD = "correct horse battery"
 MODEL = "test-model"

@@ -18,7 +18,7 @@ from django.test import AsyncClient
 
 from accounts.models import User
 from agent.compaction.skills import CHAPTER_HEADINGS, HEADINGS, INSTRUCTIONS
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.models import Compaction, Conversation, Message, Turn
 from config.asgi import application
 from demo.api.script import Script

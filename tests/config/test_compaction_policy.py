@@ -18,9 +18,9 @@ from agent.compaction.policy import (
     find_breaker_end,
     find_trigger,
 )
-from agent.compaction.rungs import RUNGS
+from agent.compaction.writing.methods import RUNGS
 from agent.engine import find_pause_to_use, wants_preparation
-from agent.messages import Message
+from agent.messages import AgentMessage
 from config.compaction_policy import VARIABLES, site_policy
 from config.variables import Variables
 from tests.agent.conversations import LIMITS, call, context, exchanges, message, result, user
@@ -51,7 +51,7 @@ def triggered(used: int, rounds: int = 0) -> Callable[[Policy], Any]:
     return lambda policy: find_trigger(ContextLoad(used, LIMITS, rounds), policy)
 
 
-def kept(policy: Policy, messages: list[Message] = HISTORY, trigger: Any = "auto") -> int:
+def kept(policy: Policy, messages: list[AgentMessage] = HISTORY, trigger: Any = "auto") -> int:
     made = plan_compaction(messages, policy, LIMITS, fixed=0, trigger=trigger)
     assert isinstance(made, Plan)
     return len(made.keep)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.public_url import OWN, BelowPath, PublicUrl, read_public_url, tell_apart
+from config.middleware import BelowPath
+from config.public_url import OWN, PublicUrl, read_public_url, tell_apart
 from tests.chat.addresses import templates
 from tests.services.browsers import Person
 from tests.support.server import EverlongProcess

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from config import request_threads
-from config.request_threads import ReusingThreads
+from config import middleware
+from config.middleware import ReusingThreads
 from tests.support.patience import PATIENCE
 
 
 @pytest.fixture(autouse=True)
 def no_threads_yet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     kept: list[Any] = []
-    monkeypatch.setattr(request_threads, "_idle", kept)
+    monkeypatch.setattr(middleware, "_idle", kept)
     yield
     for thread in kept:
         thread.shutdown()
@@ -35,7 +35,7 @@ async def serve(work: Callable[[], Any]) -> Any:
 
 async def wait_for_idle(count: int) -> None:
     async with asyncio.timeout(PATIENCE):
-        while len(request_threads._idle) < count:  # noqa: ASYNC110 - no event tells
+        while len(middleware._idle) < count:  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(0.01)
 
 
@@ -66,15 +66,15 @@ async def test_who_leaves_a_long_request_does_not_hold_up_the_next() -> None:
     await asyncio.to_thread(begun.wait, PATIENCE)
     request.cancel()
     await asyncio.wait({request})
-    assert request_threads._idle == []
+    assert middleware._idle == []
     assert await serve(lambda: "served") == "served"
     over.set()
     await wait_for_idle(2)
 
 
 async def test_no_more_threads_are_kept_than_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request_threads, "MOST_KEPT", 1)
+    monkeypatch.setattr(middleware, "MOST_THREADS_KEPT", 1)
     together = threading.Barrier(2, timeout=PATIENCE)
     await asyncio.gather(serve(together.wait), serve(together.wait))
     await wait_for_idle(1)
-    assert len(request_threads._idle) == 1
+    assert len(middleware._idle) == 1

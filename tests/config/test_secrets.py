@@ -8,9 +8,8 @@ import sys
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
-from environs import Env
 
-from config.secrets import read_secret, strip_secrets
+from config.variables import Variables, strip_secrets
 
 KEYS = {
     "ANTHROPIC_API_KEY": "the-api-key-7-x",
@@ -68,7 +67,7 @@ def test_a_key_that_cannot_be_sent_is_refused_at_the_start() -> None:
 def test_a_key_is_plain_letters_and_signs(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("MCP_SECRET_X", value)
     with pytest.raises(ImproperlyConfigured, match="MCP_SECRET_X has a line end"):
-        read_secret(Env(), "MCP_SECRET_X")
+        Variables().secret("MCP_SECRET_X")
 
 
 def test_a_secret_that_was_used_with_its_line_end_still_reads() -> None:

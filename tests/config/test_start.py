@@ -15,7 +15,7 @@ EmbeddedWorker()
 """
 LOADED = """
 print("anthropic" in sys.modules)
-from chat.queries import model_server
+from chat.engine import model_server
 model_server.load_ahead()
 print("anthropic" in sys.modules)
 """

@@ -11,7 +11,7 @@ from aiohttp import web
 from agent.context.assemble import Context, assemble
 from agent.context.request import Request
 from agent.errors import AgentError
-from agent.messages import Block, Message
+from agent.messages import AgentMessage, Block
 from agent.model.client import Client, require_end
 from agent.model.reply import Outcome, Reply, read_outcome
 from agent.model.rules import find_violations
@@ -161,7 +161,7 @@ def _context(messages: Sequence[dict[str, Any]]) -> Context:
         summary_through=0,
         first=None,
         messages=[
-            Message(number, message["role"], message["content"], 10)
+            AgentMessage(number, message["role"], message["content"], 10)
             for number, message in enumerate(rows, 1)
         ],
         limits=LIMITS,

@@ -21,7 +21,7 @@ from django.urls import reverse  # noqa: E402
 from accounts.models import User  # noqa: E402
 from agent.messages import Block, sanitise  # noqa: E402
 from chat.models import Compaction, Conversation, Memory, ModelProfile, Turn  # noqa: E402
-from chat.services import memories  # noqa: E402
+from chat.services.library import memories  # noqa: E402
 from tests.chat import factories  # noqa: E402
 from tests.data import corpus  # noqa: E402
 

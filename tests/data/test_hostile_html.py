@@ -6,9 +6,11 @@ from functools import partial
 import pytest
 from playwright.sync_api import Page
 
-from agent.compaction.chapters import Chapter, render_summary
-from agent.compaction.pins import Pin
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.rendering import render_summary
+from agent.compaction.instructions.pins import Pin
 from agent.search.values import IndexEntry
+from chat.engine.model_server import get_counter
 from chat.html.code_blocks import render_code
 from chat.html.divider import render_divider
 from chat.html.markdown import render_markdown
@@ -17,7 +19,6 @@ from chat.html.message import render_message
 from chat.html.render_budget import RenderBudget
 from chat.html.sanitiser import clean_text
 from chat.models import Compaction, Message
-from chat.queries.model_server import get_counter
 from tests.data.corpus import Corpus
 from tests.data.danger import dangers
 

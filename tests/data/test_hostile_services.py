@@ -13,12 +13,13 @@ from agent.messages import sanitise_text
 from agent.model.rules import find_violations
 from agent.search.lexical import parse_query
 from agent.tokens import Factor
+from chat.engine.state import load_state
 from chat.errors import Refused
 from chat.models import Conversation, Memory, Message, Turn
-from chat.queries.conversation import load_state
 from chat.queries.search import find_messages
-from chat.services import conversations, endings, memories, requests
-from chat.services.endings import TurnOutcome
+from chat.services.library import conversations, memories
+from chat.services.turns import endings, requests
+from chat.services.turns.endings import TurnOutcome
 from tests.chat.factories import OWNER, make_conversation, make_profile, make_user
 from tests.data.corpus import OWN, Corpus
 

@@ -21,12 +21,13 @@ from agent.context.assemble import assemble
 from agent.messages import Usage
 from agent.model.rules import find_violations
 from agent.tokens import Factor
+from chat.engine.model_server import get_counter
+from chat.engine.state import load_state
 from chat.importers.pi import Session
 from chat.models import Compaction, Conversation, Message
-from chat.queries.conversation import load_state
-from chat.queries.model_server import get_counter
-from chat.services import endings, summaries
-from chat.services.endings import TurnOutcome
+from chat.services.summary import summaries
+from chat.services.turns import endings
+from chat.services.turns.endings import TurnOutcome
 from chat.tasks import compact
 from demo.api.script import is_summary
 from demo.api.server import DemoServer
@@ -109,7 +110,7 @@ def test_it_opens_pages_and_counts(
     assert numbers == list(range(1, total + 1))
     state = load_state(conversation.pk)
     assert state.estimated, "what the agent was told was of its own requests"
-    reported = Usage.from_api(state.rows[-1].usage).total
+    reported = Usage.from_api(state.recent.rows[-1].usage).total
     errors = sorted(estimated_errors(conversation, state.limits.factor.value)) or [0.0]
     median = errors[len(errors) // 2]
     report[f"the long session {session_path.stem}"] = [
@@ -194,14 +195,14 @@ def test_it_compacts_and_the_next_request_is_small(
     assert after.used < 0.5 * after.policy.trigger_tokens(after.limits)
     assert after.due() is None
     assert after.context.first is not None
-    assert conversation.messages.count() == len(before.rows)
+    assert conversation.messages.count() == len(before.recent.rows)
     # Every summarised message that says something was read, in order: a part whose reply was given
     # back is read again.
     asked = [r.body["messages"][0]["content"][0]["text"] for r in read]
     numbers = [int(n) for text in asked for n in re.findall(r"^\[#(\d+) \w+.*\]$", text, re.M)]
     through = compaction.through.number
-    assert [row.number for row in before.rows][:through] == list(range(1, through + 1))
-    told = [row.number for row in before.rows[:through] if row.blocks]
+    assert [row.number for row in before.recent.rows][:through] == list(range(1, through + 1))
+    told = [row.number for row in before.recent.rows[:through] if row.blocks]
     assert list(dict.fromkeys(numbers)) == told
     report[f"the long session {session_path.stem} compacted"] = [
         f"{compaction.messages} messages in {len(read)} calls: {before.used:,} tokens before, "

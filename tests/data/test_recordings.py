@@ -21,9 +21,9 @@ from agent.messages import Usage, plain_text, shown_text
 from agent.model.client import Client
 from agent.model.reply import OUTCOMES, Outcome, Reply, fold_message
 from agent.model.sse import EventDecoder
+from chat.engine.model_server import get_counter
 from chat.html.message import render_message
 from chat.models import Message
-from chat.queries.model_server import get_counter
 from tests.data.recordings import Record, blocks_left_open, need
 from tests.data.replay import Canned, Played, play, replay_server, sendable
 

@@ -14,10 +14,10 @@ from accounts.models import User
 from agent.context.assemble import assemble
 from agent.messages import Usage
 from agent.model.rules import find_violations
+from chat.engine.state import load_state
 from chat.models import Conversation, Turn
-from chat.queries.conversation import load_state
-from chat.services import endings, requests
-from chat.services.endings import TurnOutcome
+from chat.services.turns import endings, requests
+from chat.services.turns.endings import TurnOutcome
 from tests.chat.factories import (
     OWNER,
     add_messages,

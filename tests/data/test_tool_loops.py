@@ -17,11 +17,11 @@ from agent.messages import result_text
 from agent.model.reply import Outcome
 from agent.model.rules import find_violations
 from agent.tools import Tool
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine import tools as toolbox
 from chat.models import Message, ModelProfile, Turn
-from chat.queries import tools as toolbox
-from chat.services import requests, rounds
-from chat.services.endings import TurnOutcome
+from chat.services.turns import requests, rounds
+from chat.services.turns.endings import TurnOutcome
 from chat.tools import registry
 from chat.tools.scope import Scope
 from demo.api.protocol import ScriptedReply

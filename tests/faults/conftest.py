@@ -3,7 +3,7 @@
 Visitors are imported inside: pytest loads this file before Django is set up.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,10 @@ from tests.support.services import PostgresServer, RedisServer, start_own_postgr
 if TYPE_CHECKING:
     from tests.faults.visitors import Visitor
 
-__all__ = ["Seen", "pytest_report_teststatus", "seen"]
+Start = Callable[..., Awaitable[Site]]
+PROFILES = pytest.mark.parametrize("profile", ["embedded", "scaled"])
+
+__all__ = ["PROFILES", "Seen", "Start", "pytest_report_teststatus", "seen"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,8 +66,8 @@ def breakable_redis() -> Iterator[RedisServer]:
 def build(
     request: pytest.FixtureRequest, tmp_path: Path, site: Path, supervise: Any, model: DemoServer
 ) -> Iterator[Callable[..., Site]]:
-    """`build(profile, webs=1, **settings)`: a site that runs. Servers that a failed scenario has
-    left dead are started again for the next one."""
+    """`build(profile, webs=1, **settings)`: a site that runs; `webs` are its web processes where it
+    is scaled. Servers that a failed scenario has left dead are started again for the next one."""
     sites: list[Site] = []
 
     def make(profile: str, *, webs: int = 1, **settings: str) -> Site:
@@ -77,9 +80,9 @@ def build(
             copied = request.getfixturevalue("migrated")
             environment["DATABASE_URL"] = made.postgres.fresh_database(copied)
             environment["REDIS_URL"] = made.redis.fresh_database()
-        for _ in range(webs):
+        for _ in range(webs if made.scaled else 1):
             made.start_web()
-        if profile == "scaled":
+        if made.scaled:
             made.start_worker()
         return made
 
@@ -87,6 +90,19 @@ def build(
     for server in [server for made in sites for server in (made.postgres, made.redis) if server]:
         if server.owned is not None and not server.owned.running:
             server.restart()
+
+
+@pytest.fixture
+def start(build: Callable[..., Site], person: "Visitor") -> Start:
+    """`await start(profile, webs=1, **settings)`: a site that runs, and that the person has set
+    up."""
+
+    async def make(profile: str, **options: Any) -> Site:
+        site = build(profile, **options)
+        await person.set_up(site.other)
+        return site
+
+    return make
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from uuid import UUID
 
+from demo.api.script import is_chat
 from tests.faults.sites import Site
 from tests.faults.visitors import KeepingTab, Visitor, asked
 
@@ -87,8 +88,9 @@ def nothing_was_asked_twice(site: Site, retries: int) -> None:
     assert again <= retries, f"{again} chat requests were repeated, {retries} retries were pressed"
 
 
-async def goes_on(tab: KeepingTab, text: str) -> None:
+async def goes_on(site: Site, tab: KeepingTab, text: str = "And now?") -> None:
     """The next message is stored and answered."""
+    site.model.script.reply("Gladly.", when=is_chat)
     client_id = tab.say(text)
     await tab.next("message.created", client_id=client_id)
     finished = await tab.finished(kind="answer")

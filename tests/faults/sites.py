@@ -133,6 +133,11 @@ class Site:
         return time.monotonic() - since
 
 
+async def start_again(process: LoggedProcess) -> None:
+    """What a supervisor does with a process that has ended."""
+    await asyncio.to_thread(process.start)
+
+
 async def eventually(met: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
     """Wait for what only the database or a process knows. AssertionError."""
     deadline = time.monotonic() + patience

@@ -1,7 +1,6 @@
 """SIGKILL to the process that writes a summary, in each phase: a worker in the scaled profile, the
 whole site in the embedded one."""
 
-import asyncio
 import time
 from collections.abc import Callable
 
@@ -9,26 +8,20 @@ import pytest
 
 from demo.api.answer import Gate
 from demo.api.script import is_chat, is_summary, is_title
-from tests.faults.conftest import Seen
+from tests.faults.conftest import PROFILES, Seen, Start
 from tests.faults.oracle import check, goes_on
-from tests.faults.sites import LEASE, SLACK, Site, eventually
-from tests.faults.texts import LONG, SUMMARY, talk
+from tests.faults.sites import LEASE, SLACK, Site, eventually, start_again
+from tests.faults.texts import LONG, SUMMARY, compact, hold_summary, talk
 from tests.faults.visitors import KeepingTab, Visitor
 
 PICKUP = 10.0  # COMPACTION_PICKUP_SECONDS as it is shipped
-PROFILES = pytest.mark.parametrize("profile", ["embedded", "scaled"])
 EMBEDDED_THREADS = 4  # of the embedded worker
-
-
-def hold_writing(site: Site) -> Gate:
-    """The model has begun to write the summary."""
-    return site.model.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
 
 
 def hold_correction(site: Site) -> Gate:
     """The first summary was refused by verification, the corrective retry is being written."""
     site.model.script.reply("Nothing with a heading.", when=is_summary)
-    return site.model.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
+    return hold_summary(site)
 
 
 def hold_commit(site: Site) -> Gate:
@@ -38,22 +31,8 @@ def hold_commit(site: Site) -> Gate:
 
 
 PHASES = pytest.mark.parametrize(
-    "hold", [hold_writing, hold_correction, hold_commit], ids=["writing", "retry", "commit"]
+    "hold", [hold_summary, hold_correction, hold_commit], ids=["writing", "retry", "commit"]
 )
-
-
-async def revive(site: Site) -> None:
-    """What a supervisor does: start it again at once."""
-    await asyncio.to_thread(site.compactor.start)
-
-
-async def compact_again(site: Site, tab: KeepingTab) -> None:
-    """The next `/compact` succeeds."""
-    site.model.script.reply(SUMMARY, when=is_summary)
-    tab.send("compact")
-    completed = await tab.next("CompressionCompleted")
-    assert completed["success"], completed["error"]
-    await tab.finished(kind="compact", status="completed")
 
 
 async def compacts_and_goes_on(site: Site, tab: KeepingTab) -> None:
@@ -62,21 +41,19 @@ async def compacts_and_goes_on(site: Site, tab: KeepingTab) -> None:
     for first in (1, 5, 7):
         site.model.script.reply(SUMMARY.replace("[#1 #3]", f"[#{first}]"), when=is_summary)
     site.model.script.reply(SUMMARY, when=is_summary)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await goes_on(site, tab)
 
 
 @PHASES
 @PROFILES
 async def test_killed_in_a_compaction_that_the_user_asked_for(
-    build: Callable[..., Site],
+    start: Start,
     person: Visitor,
     profile: str,
     hold: Callable[[Site], Gate],
     seen: Seen,
 ) -> None:
-    site = build(profile)
-    await person.set_up(site.other)
+    site = await start(profile)
     conversation, tab = await talk(site, person, LONG, "short", "short")
     before, originals = site.compressed(conversation), site.messages(conversation)
     gate = hold(site)
@@ -95,18 +72,17 @@ async def test_killed_in_a_compaction_that_the_user_asked_for(
         await tab.finished(kind="compact", status="failed")
         took = time.monotonic() - killed_at
         gate.release()
-        await revive(site)
+        await start_again(site.compactor)
     else:
         gate.release()
-        await revive(site)
+        await start_again(site.compactor)
         took = await site.free(conversation, killed_at)
         tab = await person.open(site.web, conversation)
         assert tab.all("snapshot")[0]["compaction"] is None
     assert site.compressed(conversation) == before
     assert site.messages(conversation) == originals
-    await compact_again(site, tab)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await compact(site, tab)
+    await goes_on(site, tab)
     check(site, person, killed_at=killed_at)
     seen(f"free after {took:.1f} s, the old state is kept")
     assert took < LEASE + SLACK
@@ -114,10 +90,9 @@ async def test_killed_in_a_compaction_that_the_user_asked_for(
 
 @PHASES
 async def test_worker_killed_in_a_compaction_before_an_answer(
-    build: Callable[..., Site], person: Visitor, hold: Callable[[Site], Gate], seen: Seen
+    start: Start, person: Visitor, hold: Callable[[Site], Gate], seen: Seen
 ) -> None:
-    site = build("scaled")
-    await person.set_up(site.other)
+    site = await start("scaled")
     conversation, tab = await talk(site, person, LONG, LONG)
     originals = site.messages(conversation)
     gate = hold(site)
@@ -133,7 +108,7 @@ async def test_worker_killed_in_a_compaction_before_an_answer(
     finished = await tab.finished()
     assert finished["status"] == "completed", finished["error"]
     gate.release()
-    await revive(site)
+    await start_again(site.compactor)
     assert site.messages(conversation)[: len(originals)] == originals
     await compacts_and_goes_on(site, tab)
     check(site, person, killed_at=killed_at)
@@ -143,10 +118,9 @@ async def test_worker_killed_in_a_compaction_before_an_answer(
 
 
 async def test_worker_killed_before_it_takes_a_compaction_up(
-    build: Callable[..., Site], person: Visitor, seen: Seen
+    start: Start, person: Visitor, seen: Seen
 ) -> None:
-    site = build("scaled")
-    await person.set_up(site.other)
+    site = await start("scaled")
     conversation, tab = await talk(site, person, LONG, LONG)
     site.compactor.kill()
     site.model.script.reply("Without the oldest.", when=is_chat)
@@ -159,7 +133,7 @@ async def test_worker_killed_before_it_takes_a_compaction_up(
     finished = await tab.finished()
     assert finished["status"] == "completed", finished["error"]
     # The one that nobody wants any more lies in the broker still: the worker must leave it alone.
-    await revive(site)
+    await start_again(site.compactor)
     await compacts_and_goes_on(site, tab)
     check(site, person)
     statuses = [row["status"] for row in site.compactions(conversation)]
@@ -169,10 +143,9 @@ async def test_worker_killed_before_it_takes_a_compaction_up(
 
 
 async def test_embedded_site_killed_before_a_compaction_is_taken_up(
-    build: Callable[..., Site], person: Visitor, seen: Seen
+    start: Start, person: Visitor, seen: Seen
 ) -> None:
-    site = build("embedded")
-    await person.set_up(site.other)
+    site = await start("embedded")
     conversation, tab = await talk(site, person, LONG, "short", "short")
     gates = []
     for n in range(EMBEDDED_THREADS):  # every thread is busy with a title
@@ -188,13 +161,13 @@ async def test_embedded_site_killed_before_a_compaction_is_taken_up(
     killed_at = time.monotonic()
     for gate in gates:
         gate.release()
-    await revive(site)
+    await start_again(site.compactor)
     took = await site.free(conversation, killed_at)
     assert site.compressed(conversation) == before
     assert site.messages(conversation) == originals
     tab = await person.open(site.web, conversation)
     assert tab.all("snapshot")[0]["compaction"] is None
-    await compact_again(site, tab)
+    await compact(site, tab)
     check(site, person, killed_at=killed_at)
     seen(f"free after {took:.1f} s, the old state is kept")
     assert took < LEASE + SLACK

@@ -3,20 +3,17 @@
 import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-import pytest
-
-from demo.api.script import is_chat, is_summary
-from tests.faults.conftest import Seen
+from demo.api.script import is_chat
+from tests.faults.conftest import PROFILES, Seen, Start
 from tests.faults.oracle import check, goes_on
 from tests.faults.sites import LEASE, SLACK, Site
-from tests.faults.texts import LONG, SUMMARY, WORDS, talk
+from tests.faults.texts import LONG, WORDS, compact, compact_halfway, talk
 from tests.faults.visitors import Visitor
 from tests.support.server import LoggedProcess
 
-PROFILES = pytest.mark.parametrize("profile", ["embedded", "scaled"])
 FROZEN = LEASE + 3.0
 
 
@@ -41,10 +38,9 @@ def everything(site: Site) -> list[LoggedProcess]:
 
 @PROFILES
 async def test_a_site_that_was_frozen_goes_on_with_its_answer(
-    build: Callable[..., Site], person: Visitor, profile: str, seen: Seen
+    start: Start, person: Visitor, profile: str, seen: Seen
 ) -> None:
-    site = build(profile, webs=2 if profile == "scaled" else 1)
-    await person.set_up(site.other)
+    site = await start(profile, webs=2)
     conversation, tab = await talk(site, person)
     gate = site.model.script.stall(WORDS[0], then="".join(WORDS[1:20]), when=is_chat)
     tab.say("Tell me a story.")
@@ -57,22 +53,18 @@ async def test_a_site_that_was_frozen_goes_on_with_its_answer(
     finished = await tab.finished()
     assert finished["status"] == "completed", finished["error"]
     assert site.messages(conversation)[-1]["text"] == "".join(WORDS[:20])
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await goes_on(site, tab)
     check(site, person)
     seen(f"frozen for {FROZEN:.0f} s, whole {time.monotonic() - thawed_at:.1f} s after")
 
 
 @PROFILES
 async def test_a_site_that_was_frozen_goes_on_with_its_compaction(
-    build: Callable[..., Site], person: Visitor, profile: str, seen: Seen
+    start: Start, person: Visitor, profile: str, seen: Seen
 ) -> None:
-    site = build(profile)
-    await person.set_up(site.other)
+    site = await start(profile)
     conversation, tab = await talk(site, person, LONG, "short", "short")
-    gate = site.model.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
-    tab.send("compact")
-    await gate.wait_reached()
+    gate = await compact_halfway(site, tab)
     async with frozen(*everything(site)):
         await asyncio.sleep(FROZEN)
     await asyncio.sleep(SLACK)
@@ -80,22 +72,18 @@ async def test_a_site_that_was_frozen_goes_on_with_its_compaction(
     completed = await tab.next("CompressionCompleted")
     assert completed["success"], completed["error"]
     await tab.finished(kind="compact", status="completed")
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await goes_on(site, tab)
     check(site, person)
     seen(f"frozen for {FROZEN:.0f} s, {len(site.compactions(conversation))} compaction, stored")
 
 
 async def test_a_worker_that_was_given_up_overwrites_nothing(
-    build: Callable[..., Site], person: Visitor, seen: Seen
+    start: Start, person: Visitor, seen: Seen
 ) -> None:
-    site = build("scaled")
-    await person.set_up(site.other)
+    site = await start("scaled")
     conversation, tab = await talk(site, person, LONG, "short", "short")
     before = site.compressed(conversation)
-    gate = site.model.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
-    tab.send("compact")
-    await gate.wait_reached()
+    gate = await compact_halfway(site, tab)
     frozen_at = time.monotonic()
     async with frozen(site.compactor):
         completed = await tab.next("CompressionCompleted", success=False)
@@ -107,11 +95,8 @@ async def test_a_worker_that_was_given_up_overwrites_nothing(
     await asyncio.to_thread(site.compactor.wait_for_log, "was ended elsewhere|compaction charged")
     assert site.compressed(conversation) == before
     assert [row["status"] for row in site.compactions(conversation)] == ["failed"]
-    site.model.script.reply(SUMMARY, when=is_summary)
-    tab.send("compact")
-    await tab.finished(kind="compact", status="completed")
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await compact(site, tab)
+    await goes_on(site, tab)
     check(site, person)
     seen(f"given up after {took:.1f} s, and told so; what it wrote afterwards is left out")
     assert took < LEASE + SLACK

@@ -9,10 +9,10 @@ import pytest
 
 from demo.api.answer import Gate
 from demo.api.script import Script, is_chat
-from tests.faults.conftest import Seen
+from tests.faults.conftest import Seen, Start
 from tests.faults.oracle import check, goes_on
-from tests.faults.sites import SLACK, Site
-from tests.faults.texts import WORDS, talk
+from tests.faults.sites import SLACK
+from tests.faults.texts import WORDS, begin_story, talk
 from tests.faults.visitors import Visitor
 
 TIMEOUT = 4.0  # MODEL_TIMEOUT
@@ -20,11 +20,8 @@ LETTERS = 8  # of a slow drip, a second each: together longer than the timeout
 BEGUN = "The answer has begun"
 
 
-async def test_slow_drip_of_a_letter_a_second(
-    build: Callable[..., Site], person: Visitor, seen: Seen
-) -> None:
-    site = build("embedded", MODEL_TIMEOUT=str(TIMEOUT))
-    await person.set_up(site.other)
+async def test_slow_drip_of_a_letter_a_second(start: Start, person: Visitor, seen: Seen) -> None:
+    site = await start("embedded", MODEL_TIMEOUT=str(TIMEOUT))
     conversation, tab = await talk(site, person)
     site.model.script.drip(list("everlong"[:LETTERS]), 1.0, when=is_chat)
     started = time.monotonic()
@@ -58,14 +55,13 @@ def is_dropped(script: Script) -> Any:
     ],
 )
 async def test_provider_in_mid_stream(
-    build: Callable[..., Site],
+    start: Start,
     person: Visitor,
     fault: Callable[[Script], Any],
     codes: set[str],
     seen: Seen,
 ) -> None:
-    site = build("embedded", MODEL_TIMEOUT=str(TIMEOUT))
-    await person.set_up(site.other)
+    site = await start("embedded", MODEL_TIMEOUT=str(TIMEOUT))
     conversation, tab = await talk(site, person)
     fault(site.model.script)
     started = time.monotonic()
@@ -82,22 +78,18 @@ async def test_provider_in_mid_stream(
     site.model.script.reply("A whole answer.", when=is_chat)
     await person.retry(site.web, conversation)
     await tab.next("turn.finished", status="completed")
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await goes_on(site, tab)
     check(site, person)
     seen(f"failed after {took:.1f} s with “{finished['error']['code']}”, the text is kept")
     assert took < TIMEOUT + SLACK
 
 
 async def test_reader_disappears_in_mid_stream_and_returns(
-    build: Callable[..., Site], person: Visitor, seen: Seen
+    start: Start, person: Visitor, seen: Seen
 ) -> None:
-    site = build("embedded")
-    await person.set_up(site.other)
+    site = await start("embedded")
     conversation, tab = await talk(site, person)
-    site.model.script.drip(WORDS[:80], 0.1, when=is_chat)
-    tab.say("Tell me a story.")
-    await tab.reads("word10 ")
+    await begin_story(site, tab, WORDS[:80], until="word10 ")
     await tab.vanish()
     await asyncio.sleep(3.0)
     tab = await person.open(site.web, conversation)
@@ -106,7 +98,6 @@ async def test_reader_disappears_in_mid_stream_and_returns(
     assert "word30 " in tab.text, "it was written on while nobody looked"
     await tab.next("turn.finished", status="completed")
     assert tab.text == "".join(WORDS[:80])
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await goes_on(site, tab)
     check(site, person)
     seen(f"found {behind} characters on return, and no gap to the end")

@@ -2,13 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 
 from demo.api.script import is_chat, is_summary
-from tests.faults.conftest import Seen
+from tests.faults.conftest import Seen, Start
 from tests.faults.oracle import check, goes_on
 from tests.faults.sites import PATIENCE, SLACK, Site, eventually
-from tests.faults.texts import LONG, SUMMARY, WORDS, returned, talk
+from tests.faults.texts import LONG, SUMMARY, WORDS, begin_story, compact_halfway, returned, talk
 from tests.faults.visitors import KeepingTab, Visitor
 
 AWAY = 6.0  # seconds
@@ -21,12 +20,11 @@ WORKER_BACK = 20.0
 
 def kill_redis(site: Site) -> None:
     assert site.redis is not None
-    assert site.redis.owned is not None
-    site.redis.owned.kill()
+    site.redis.kill()
 
 
-async def revive_redis(site: Site) -> float:
-    """Start it again, empty; when it answers, monotonic."""
+async def restart_redis(site: Site) -> float:
+    """Empty as it is; when it answers, monotonic."""
     assert site.redis is not None
     await asyncio.to_thread(site.redis.restart)
     return time.monotonic()
@@ -44,16 +42,11 @@ async def compacts(tab: KeepingTab, since: float) -> float:
         assert time.monotonic() - since < PATIENCE, "the worker does not come back"
 
 
-async def test_redis_away_in_mid_stream(
-    build: Callable[..., Site], person: Visitor, seen: Seen
-) -> None:
-    site = build("scaled")
-    await person.set_up(site.other)
+async def test_redis_away_in_mid_stream(start: Start, person: Visitor, seen: Seen) -> None:
+    site = await start("scaled")
     conversation, tab = await talk(site, person)
     quiet, _ = await talk(site, person)
-    site.model.script.drip(WORDS[:150], 0.1, when=is_chat)
-    tab.say("Tell me a story.")
-    await tab.reads("word20 ")
+    await begin_story(site, tab, WORDS[:150], until="word20 ")
     kill_redis(site)
     killed_at = time.monotonic()
     opened = 0.0
@@ -66,22 +59,18 @@ async def test_redis_away_in_mid_stream(
         patience=AWAY,
     )
     await asyncio.sleep(max(0.0, killed_at + AWAY - time.monotonic()))
-    await revive_redis(site)
+    await restart_redis(site)
     await eventually(lambda: not site.locked(conversation), "the answer ends")
     assert site.messages(conversation)[-1]["text"] == "".join(WORDS[:150])
     assert site.messages(conversation)[-1]["status"] == "complete"
     tab = await returned(site, person, tab)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await goes_on(site, tab)
     check(site, person)
     seen(f"the answer is whole; pages opened within {opened:.1f} s")
 
 
-async def test_message_sent_while_redis_is_away(
-    build: Callable[..., Site], person: Visitor, seen: Seen
-) -> None:
-    site = build("scaled")
-    await person.set_up(site.other)
+async def test_message_sent_while_redis_is_away(start: Start, person: Visitor, seen: Seen) -> None:
+    site = await start("scaled")
     conversation, tab = await talk(site, person)
     kill_redis(site)
     site.model.script.reply("An answer without Redis.", when=is_chat)
@@ -95,29 +84,23 @@ async def test_message_sent_while_redis_is_away(
         "the message is answered without Redis",
         patience=AWAY + PAGE,
     )
-    await revive_redis(site)
+    await restart_redis(site)
     tab = await returned(site, person, tab)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await goes_on(site, tab)
     check(site, person)
     seen("answered while Redis was away")
 
 
-async def test_redis_away_in_a_compaction(
-    build: Callable[..., Site], person: Visitor, seen: Seen
-) -> None:
-    site = build("scaled")
-    await person.set_up(site.other)
+async def test_redis_away_in_a_compaction(start: Start, person: Visitor, seen: Seen) -> None:
+    site = await start("scaled")
     conversation, tab = await talk(site, person, LONG, "short", "short")
     originals = site.messages(conversation)
-    gate = site.model.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
-    tab.send("compact")
-    await gate.wait_reached()
+    gate = await compact_halfway(site, tab)
     kill_redis(site)
     await asyncio.sleep(AWAY / 2)
     gate.release()
     await asyncio.sleep(AWAY / 2)
-    back_at = await revive_redis(site)
+    back_at = await restart_redis(site)
     took = await site.free(conversation, back_at)
     assert site.messages(conversation) == originals
     first = site.compactions(conversation)[-1]["status"]
@@ -127,29 +110,24 @@ async def test_redis_away_in_a_compaction(
     tab = await returned(site, person, tab)
     site.model.script.reply(SUMMARY, when=is_summary)
     for text in (f"{LONG} again", "brief", "terse"):
-        site.model.script.reply("Noted.", when=is_chat)
-        await goes_on(tab, text)
+        await goes_on(site, tab, text)
     compacted = await compacts(tab, back_at)
     check(site, person)
     seen(f"the summary is stored, free {took:.1f} s and the worker at work {compacted:.1f} s after")
     assert compacted < WORKER_BACK + SLACK
 
 
-async def test_redis_away_while_all_is_quiet(
-    build: Callable[..., Site], person: Visitor, seen: Seen
-) -> None:
-    site = build("scaled")
-    await person.set_up(site.other)
+async def test_redis_away_while_all_is_quiet(start: Start, person: Visitor, seen: Seen) -> None:
+    site = await start("scaled")
     conversation, tab = await talk(site, person, LONG, "short", "short")
     kill_redis(site)
     assert await asyncio.to_thread(site.web.healthy), "it serves and its database answers"
     await asyncio.sleep(AWAY)
     assert site.web.running
     assert site.compactor.running
-    back_at = await revive_redis(site)
+    back_at = await restart_redis(site)
     tab = await returned(site, person, tab)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await goes_on(site, tab)
     recovered = time.monotonic() - back_at
     site.model.script.reply(SUMMARY, when=is_summary)
     compacted = await compacts(tab, back_at)

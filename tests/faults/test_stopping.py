@@ -5,25 +5,20 @@ import asyncio
 import itertools
 import signal
 import time
-from collections.abc import Callable
 from uuid import UUID
 
-import pytest
-
-from demo.api.script import is_chat, is_summary, is_title
+from demo.api.script import is_title
 from tests.chat.sockets import Event
-from tests.faults.conftest import Seen
+from tests.faults.conftest import PROFILES, Seen, Start
 from tests.faults.oracle import check, goes_on
-from tests.faults.sites import LEASE, SLACK, Site
-from tests.faults.texts import LONG, SUMMARY, WORDS, talk
+from tests.faults.sites import LEASE, SLACK, Site, start_again
+from tests.faults.texts import LONG, WORDS, begin_story, compact_halfway, talk
 from tests.faults.visitors import KeepingTab, Visitor
 from tests.support.server import LoggedProcess
 
 DRAIN = 20.0  # seconds that running answers get
 ENDING = 5.0  # in which a process stores the rest and leaves
 AT_ONCE = 3.0
-SERVERS = pytest.mark.parametrize("server", ["daphne", "uvicorn"])
-PROFILES = pytest.mark.parametrize("profile", ["embedded", "scaled"])
 
 
 def terminate(process: LoggedProcess) -> float:
@@ -39,18 +34,14 @@ async def ended(process: LoggedProcess) -> int:
     return await asyncio.to_thread(process.process.wait, DRAIN + ENDING + SLACK)
 
 
-@SERVERS
 @PROFILES
 async def test_sigterm_lets_an_answer_finish(
-    build: Callable[..., Site], person: Visitor, profile: str, server: str, seen: Seen
+    start: Start, person: Visitor, profile: str, seen: Seen
 ) -> None:
-    site = build(profile, SERVER=server)
-    await person.set_up(site.other)
+    site = await start(profile)
     other, other_tab = await talk(site, person)
     conversation, tab = await talk(site, person)
-    site.model.script.drip(WORDS[:60], 0.1, when=is_chat)
-    tab.say("Tell me a story.")
-    await tab.reads("word20 ")
+    await begin_story(site, tab, WORDS[:60], until="word20 ")
     stopped_at = terminate(site.web)
     site.web.wait_for_log("waiting for running answers")
     client_id = other_tab.say("Too late?")
@@ -64,25 +55,20 @@ async def test_sigterm_lets_an_answer_finish(
     assert site.messages(conversation)[-1]["text"] == "".join(WORDS[:60])
     assert not site.locked(conversation)
 
-    await asyncio.to_thread(site.web.start)
-    site.model.script.reply("Gladly.", when=is_chat).reply("Gladly.", when=is_chat)
-    await goes_on(await person.open(site.web, conversation), "And now?")
-    await goes_on(await person.open(site.web, other), "Too late?")
+    await start_again(site.web)
+    await goes_on(site, await person.open(site.web, conversation))
+    await goes_on(site, await person.open(site.web, other), "Too late?")
     check(site, person)
     seen(f"the answer is whole, gone after {took:.1f} s")
     assert took < DRAIN
 
 
-@SERVERS
 async def test_sigterm_keeps_the_text_of_an_answer_that_takes_longer_than_the_drain(
-    build: Callable[..., Site], person: Visitor, server: str, seen: Seen
+    start: Start, person: Visitor, seen: Seen
 ) -> None:
-    site = build("embedded", SERVER=server)
-    await person.set_up(site.other)
+    site = await start("embedded")
     conversation, tab = await talk(site, person)
-    site.model.script.drip(WORDS, 0.2, when=is_chat)
-    tab.say("Tell me a long story.")
-    await tab.reads("word10 ")
+    await begin_story(site, tab, until="word10 ", pause=0.2)
     stopped_at = terminate(site.web)
     finished = await tab.finished(status="interrupted")
     assert 'data-action="retry"' in finished["html"]
@@ -90,35 +76,29 @@ async def test_sigterm_keeps_the_text_of_an_answer_that_takes_longer_than_the_dr
     took = time.monotonic() - stopped_at
     assert not site.locked(conversation)
     assert site.messages(conversation)[-1]["status"] == "interrupted"
-    await asyncio.to_thread(site.web.start)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(await person.open(site.web, conversation), "And now?")
+    await start_again(site.web)
+    await goes_on(site, await person.open(site.web, conversation))
     check(site, person)
     seen(f"interrupted after {took:.1f} s, no text lost")
     assert took < DRAIN + ENDING + SLACK
 
 
-@SERVERS
 @PROFILES
 async def test_second_sigterm_stops_at_once(
-    build: Callable[..., Site], person: Visitor, profile: str, server: str, seen: Seen
+    start: Start, person: Visitor, profile: str, seen: Seen
 ) -> None:
-    site = build(profile, webs=2 if profile == "scaled" else 1, SERVER=server)
-    await person.set_up(site.other)
+    site = await start(profile, webs=2)
     conversation, tab = await talk(site, person)
-    site.model.script.drip(WORDS, 0.1, when=is_chat)
-    tab.say("Tell me a long story.")
-    await tab.reads("word30 ")
+    await begin_story(site, tab, until="word30 ")
     terminate(site.web)
     site.web.wait_for_log("waiting for running answers")
     again_at = terminate(site.web)
     await ended(site.web)
     gone = time.monotonic() - again_at
     if not site.scaled:
-        await asyncio.to_thread(site.web.start)
+        await start_again(site.web)
     free = await site.free(conversation, again_at)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(await person.open(site.other, conversation), "And now?")
+    await goes_on(site, await person.open(site.other, conversation))
     lost = check(site, person, killed_at=again_at)
     seen(f"gone after {gone:.1f} s, free after {free:.1f} s, {lost:.1f} s of text lost")
     assert gone < AT_ONCE
@@ -126,33 +106,28 @@ async def test_second_sigterm_stops_at_once(
 
 
 async def test_sigterm_waits_for_no_task_of_the_worker_within(
-    build: Callable[..., Site], person: Visitor, seen: Seen
+    start: Start, person: Visitor, seen: Seen
 ) -> None:
-    site = build("embedded")
-    await person.set_up(site.other)
+    site = await start("embedded")
     gate = site.model.script.stall("A ti", then="tle", when=is_title)
     conversation, _ = await talk(site, person)
     await gate.wait_reached()
     stopped_at = terminate(site.web)
     assert await ended(site.web) == 0
     took = time.monotonic() - stopped_at
-    await asyncio.to_thread(site.web.start)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(await person.open(site.web, conversation), "And now?")
+    await start_again(site.web)
+    await goes_on(site, await person.open(site.web, conversation))
     check(site, person)
     seen(f"gone after {took:.1f} s")
     assert took < AT_ONCE
 
 
 async def test_sigterm_lets_a_worker_finish_a_compaction(
-    build: Callable[..., Site], person: Visitor, seen: Seen
+    start: Start, person: Visitor, seen: Seen
 ) -> None:
-    site = build("scaled")
-    await person.set_up(site.other)
+    site = await start("scaled")
     conversation, tab = await talk(site, person, LONG, "short", "short")
-    gate = site.model.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
-    tab.send("compact")
-    await gate.wait_reached()
+    gate = await compact_halfway(site, tab)
     terminate(site.compactor)
     site.compactor.wait_for_log("[Ss]hutdown")
     gate.release()
@@ -160,22 +135,18 @@ async def test_sigterm_lets_a_worker_finish_a_compaction(
     assert completed["success"], completed["error"]
     await tab.finished(kind="compact", status="completed")
     await ended(site.compactor)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await goes_on(site, tab)
     check(site, person)
     seen("the summary is stored")
 
 
 async def test_sigterm_ends_a_compaction_of_the_embedded_site(
-    build: Callable[..., Site], person: Visitor, seen: Seen
+    start: Start, person: Visitor, seen: Seen
 ) -> None:
-    site = build("embedded")
-    await person.set_up(site.other)
+    site = await start("embedded")
     conversation, tab = await talk(site, person, LONG, "short", "short")
     before, originals = site.compressed(conversation), site.messages(conversation)
-    gate = site.model.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
-    tab.send("compact")
-    await gate.wait_reached()
+    await compact_halfway(site, tab)
     stopped_at = terminate(site.web)
     completed = await tab.next("CompressionCompleted", success=False)
     assert "Nothing was" in completed["error"]
@@ -184,19 +155,17 @@ async def test_sigterm_ends_a_compaction_of_the_embedded_site(
     assert not site.locked(conversation)
     assert site.compressed(conversation) == before
     assert site.messages(conversation) == originals
-    await asyncio.to_thread(site.web.start)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(await person.open(site.web, conversation), "And now?")
+    await start_again(site.web)
+    await goes_on(site, await person.open(site.web, conversation))
     check(site, person)
     seen(f"ended after {took:.1f} s, the old state is kept")
     assert took < DRAIN + ENDING + SLACK
 
 
 async def test_rolling_restart_of_two_web_processes(
-    build: Callable[..., Site], person: Visitor, seen: Seen
+    start: Start, person: Visitor, seen: Seen
 ) -> None:
-    site = build("scaled", webs=2)
-    await person.set_up(site.other)
+    site = await start("scaled", webs=2)
     conversation, tab = await talk(site, person)
     small, _ = await talk(site, person)
     over = asyncio.Event()
@@ -210,7 +179,7 @@ async def test_rolling_restart_of_two_web_processes(
         terminate(web)
         await tab.finished(status="completed")
         assert await ended(web) == 0
-        await asyncio.to_thread(web.start)
+        await start_again(web)
     over.set()
     sent, refused = await chatting
     whole = [m for m in site.messages(conversation) if m["text"].endswith("word49 ")]

@@ -1,25 +1,14 @@
 """SIGKILL to a web process that runs a turn."""
 
-import asyncio
 import time
-from collections.abc import Callable
-
-import pytest
 
 from demo.api.protocol import ScriptedReply, text, tool_use
 from demo.api.script import is_chat, is_summary
-from tests.faults.conftest import Seen
+from tests.faults.conftest import PROFILES, Seen, Start
 from tests.faults.oracle import check, goes_on
-from tests.faults.sites import LEASE, SLACK, Site
-from tests.faults.texts import LONG, SUMMARY, WORDS, talk
+from tests.faults.sites import LEASE, SLACK, Site, start_again
+from tests.faults.texts import LONG, SUMMARY, begin_story, talk
 from tests.faults.visitors import Visitor
-
-PROFILES = pytest.mark.parametrize("profile", ["embedded", "scaled"])
-
-
-def built(build: Callable[..., Site], profile: str) -> Site:
-    """A site that somebody can go on using where it is scaled: with a second web process."""
-    return build(profile, webs=2 if profile == "scaled" else 1)
 
 
 async def bystander(site: Site, person: Visitor) -> None:
@@ -37,26 +26,18 @@ def kill(site: Site) -> float:
     return time.monotonic()
 
 
-async def revive(site: Site) -> None:
-    """What a supervisor does: start it again at once."""
-    await asyncio.to_thread(site.web.start)
-
-
 @PROFILES
 async def test_web_killed_in_mid_stream(
-    build: Callable[..., Site], person: Visitor, profile: str, seen: Seen
+    start: Start, person: Visitor, profile: str, seen: Seen
 ) -> None:
-    site = built(build, profile)
-    await person.set_up(site.other)
+    site = await start(profile, webs=2)
     conversation, tab = await talk(site, person)
-    site.model.script.drip(WORDS, 0.1, when=is_chat)
-    tab.say("Tell me a story.")
-    await tab.reads("word40 ")
+    await begin_story(site, tab, until="word40 ")
     killed_at = kill(site)
     if site.scaled:
         await bystander(site, person)
     else:
-        await revive(site)
+        await start_again(site.web)
     took = await site.free(conversation, killed_at)
     tab = await person.open(site.other, conversation)
     page = await person.get(site.other, f"/c/{conversation}/")
@@ -66,8 +47,7 @@ async def test_web_killed_in_mid_stream(
     site.model.script.reply("A whole answer.", when=is_chat)
     await person.retry(site.other, conversation)
     await tab.next("turn.finished", status="completed")
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await goes_on(site, tab)
     lost = check(site, person, killed_at=killed_at)
     seen(f"free after {took:.1f} s, {lost:.1f} s of text lost")
     assert took < LEASE + SLACK
@@ -75,10 +55,9 @@ async def test_web_killed_in_mid_stream(
 
 @PROFILES
 async def test_web_killed_between_tool_rounds(
-    build: Callable[..., Site], person: Visitor, profile: str, seen: Seen
+    start: Start, person: Visitor, profile: str, seen: Seen
 ) -> None:
-    site = built(build, profile)
-    await person.set_up(site.other)
+    site = await start(profile, webs=2)
     conversation, tab = await talk(site, person)
     calls = ScriptedReply(
         (text("I look it up."), tool_use("search_history", {"query": "question"}))
@@ -89,7 +68,7 @@ async def test_web_killed_between_tool_rounds(
     await gate.wait_reached()
     killed_at = kill(site)
     if not site.scaled:
-        await revive(site)
+        await start_again(site.web)
     took = await site.free(conversation, killed_at)
     gate.release()
     rows = site.messages(conversation)
@@ -98,18 +77,16 @@ async def test_web_killed_between_tool_rounds(
     assert rows[-1]["status"] == "interrupted"
 
     tab = await person.open(site.other, conversation)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await goes_on(site, tab)
     check(site, person, killed_at=killed_at)
     seen(f"free after {took:.1f} s, the result of the tool is kept")
     assert took < LEASE + SLACK
 
 
 async def test_web_killed_while_its_turn_waits_for_a_compaction(
-    build: Callable[..., Site], person: Visitor, seen: Seen
+    start: Start, person: Visitor, seen: Seen
 ) -> None:
-    site = built(build, "scaled")
-    await person.set_up(site.other)
+    site = await start("scaled", webs=2)
     conversation, tab = await talk(site, person, LONG, LONG)
     gate = site.model.script.stall(when=is_summary)
     tab.say(f"Now {LONG}")
@@ -120,8 +97,7 @@ async def test_web_killed_while_its_turn_waits_for_a_compaction(
     took = await site.free(conversation, killed_at)
     tab = await person.open(site.other, conversation)
     site.model.script.reply(SUMMARY, when=is_summary)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await goes_on(site, tab)
     check(site, person, killed_at=killed_at)
     ended = site.compactions(conversation)
     seen(f"free after {took:.1f} s, compactions: {', '.join(row['status'] for row in ended)}")

@@ -3,7 +3,8 @@
 from uuid import UUID
 
 from agent.compaction.skills import CHAPTER_HEADINGS, INSTRUCTIONS
-from demo.api.script import is_chat
+from demo.api.answer import Gate
+from demo.api.script import is_chat, is_summary
 from tests.faults.sites import Site
 from tests.faults.visitors import KeepingTab, Visitor
 
@@ -35,6 +36,37 @@ async def talk(site: Site, person: Visitor, *texts: str) -> tuple[UUID, KeepingT
         tab.say(text)
         await tab.finished(status="completed")
     return conversation, tab
+
+
+async def begin_story(
+    site: Site, tab: KeepingTab, words: list[str] = WORDS, *, until: str, pause: float = 0.1
+) -> None:
+    """Ask for an answer of these words, one after each pause, and read until one of them."""
+    site.model.script.drip(words, pause, when=is_chat)
+    tab.say("Tell me a story.")
+    await tab.reads(until)
+
+
+def hold_summary(site: Site) -> Gate:
+    """The model begins to write the next summary, and goes on when the gate is released."""
+    return site.model.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
+
+
+async def compact_halfway(site: Site, tab: KeepingTab) -> Gate:
+    """Ask for a compaction, and wait until its summary is being written."""
+    gate = hold_summary(site)
+    tab.send("compact")
+    await gate.wait_reached()
+    return gate
+
+
+async def compact(site: Site, tab: KeepingTab) -> None:
+    """A `/compact` that succeeds."""
+    site.model.script.reply(SUMMARY, when=is_summary)
+    tab.send("compact")
+    completed = await tab.next("CompressionCompleted")
+    assert completed["success"], completed["error"]
+    await tab.finished(kind="compact", status="completed")
 
 
 async def returned(site: Site, person: Visitor, tab: KeepingTab) -> KeepingTab:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.choice import MOST_REJECTED
-from agent.compaction.job import Job
 from agent.compaction.plan import Plan
 from agent.compaction.policy import Engine, Policy
+from agent.compaction.writing.choice import MOST_REJECTED
+from agent.compaction.writing.job import Job
 from agent.context.assemble import Context, assemble
 from agent.engine import CompactedContext, compact
-from agent.messages import Message, plain_text
+from agent.messages import AgentMessage, plain_text
 from agent.model.client import Client
 from agent.model.rules import find_violations
 from agent.tokens import Factor, Limits, Model
@@ -40,14 +40,14 @@ CHAPTER = 100  # tokens that are asked for
 MOST = 2 * CHAPTER + 200
 
 
-def make_messages(start: int = 1) -> list[Message]:
+def make_messages(start: int = 1) -> list[AgentMessage]:
     """Eight messages to be summarised, and an exchange that is kept."""
     said = [*(text + TALK for text in SAID), "What is left to do?", "Nothing is left."]
     return [(assistant if n % 2 else user)(start + n, text) for n, text in enumerate(said)]
 
 
 def make_job(
-    client: Client, server: LlamaServer, messages: Sequence[Message], reply: int, **values: Any
+    client: Client, server: LlamaServer, messages: Sequence[AgentMessage], reply: int, **values: Any
 ) -> Job:
     """A compaction of all but the last exchange. `reply`: tokens that the server may write."""
     limits = Limits(5_000, max_output=reply, budget=5_000, factor=Factor(1.0, 0))
@@ -69,7 +69,7 @@ def make_job(
 
 
 async def check(
-    job: Job, compacted: CompactedContext, client: Client, read: Sequence[Message]
+    job: Job, compacted: CompactedContext, client: Client, read: Sequence[AgentMessage]
 ) -> None:
     """What holds after every compaction of what was `read`."""
     said = [plain_text(message.blocks) for message in read]

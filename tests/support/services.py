@@ -18,7 +18,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -82,15 +82,44 @@ class OwnedProcess:
             self.process.wait()
 
 
+@dataclass
+class Service:
+    """`url` names an existing database; `owned` is the process of a server that the tests started:
+    only such a one can be killed and started again."""
+
+    url: str
+    owned: OwnedProcess | None = None
+    refused: ClassVar[type[Exception]]  # what `probe` raises while it is away
+
+    def probe(self) -> None:
+        """Ask something of it."""
+        raise NotImplementedError
+
+    def kill(self) -> None:
+        """End it at once, without a word to its clients."""
+        assert self.owned is not None, "not ours"
+        self.owned.kill()
+
+    def restart(self) -> None:
+        """Start it again after it was killed or stopped; it answers then. Raises
+        ServiceUnavailable."""
+        assert self.owned is not None, "not ours"
+        self.owned.restart()
+        wait_until_ready(self.owned, self.probe, self.refused)
+
+    def stop(self) -> None:
+        if self.owned:
+            self.owned.stop()
+
+
 # --- PostgreSQL -----------------------------------------------------------------------------------
 
 
 @dataclass
-class PostgresServer:
-    """`url` names an existing database; the user may create others."""
+class PostgresServer(Service):
+    """The user of `url` may create other databases."""
 
-    url: str
-    owned: OwnedProcess | None = None
+    refused = psycopg.OperationalError
 
     def fresh_database(self, template: str = "template1") -> str:
         """The URL of a new database: empty, or a copy of one that nobody is connected to."""
@@ -99,20 +128,8 @@ class PostgresServer:
             connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
         return urlsplit(self.url)._replace(path=f"/{name}").geturl()
 
-    def restart(self) -> None:
-        """Start an own server again after it was killed; returns when it answers. Raises
-        ServiceUnavailable."""
-        assert self.owned is not None, "not ours"
-        self.owned.restart()
-        log = self.owned.directory / "log"
-        wait_until_ready(self.owned, self._connect, psycopg.OperationalError, log)
-
-    def _connect(self) -> None:
+    def probe(self) -> None:
         psycopg.connect(self.url, connect_timeout=10).close()
-
-    def stop(self) -> None:
-        if self.owned:
-            self.owned.stop()
 
 
 # What a server of some minutes need not do: a quarter of the tests' processor time.
@@ -215,7 +232,7 @@ def run_postgres(settings: Mapping[str, str], programs: Path) -> PostgresServer:
         with psycopg.connect(administration, autocommit=True, connect_timeout=10) as connection:
             connection.execute("CREATE DATABASE everlong")
 
-    wait_until_ready(owned, create_database, psycopg.OperationalError, log)
+    wait_until_ready(owned, create_database, psycopg.OperationalError)
     return PostgresServer(f"postgres://postgres@127.0.0.1:{port}/everlong", owned)
 
 
@@ -258,11 +275,10 @@ def reachable_copy(programs: Path, directory: Path, account: pwd.struct_passwd) 
 
 
 @dataclass
-class RedisServer:
-    """`url` is database 0; tests empty any of 0 to 15."""
+class RedisServer(Service):
+    """`url` is database 0; tests empty any of 0 to 15. Started again, it is empty."""
 
-    url: str
-    owned: OwnedProcess | None = None
+    refused = redis.ConnectionError
     last_database: int = 0
 
     def fresh_database(self) -> str:
@@ -273,24 +289,9 @@ class RedisServer:
             client.flushdb()
         return url
 
-    def restart(self) -> None:
-        """Start an own server again, empty, after it was killed or stopped; it answers then.
-        Raises ServiceUnavailable."""
-        assert self.owned is not None, "not ours"
-        self.owned.restart()
-        self.wait(self.owned)
-
-    def wait(self, owned: OwnedProcess) -> None:
-        """Until it answers. Raises ServiceUnavailable."""
-        wait_until_ready(owned, self._ping, redis.ConnectionError, owned.directory / "log")
-
-    def _ping(self) -> None:
+    def probe(self) -> None:
         with redis.Redis.from_url(self.url) as client:
             client.ping()
-
-    def stop(self) -> None:
-        if self.owned:
-            self.owned.stop()
 
 
 def start_redis() -> RedisServer:
@@ -335,7 +336,7 @@ def run_redis(program: Path) -> RedisServer:
         shutil.rmtree(directory, ignore_errors=True)
         raise ServiceUnavailable(str(error)) from error
     server = RedisServer(f"redis://127.0.0.1:{port}/0", owned)
-    server.wait(owned)
+    wait_until_ready(owned, server.probe, server.refused)
     return server
 
 
@@ -357,7 +358,7 @@ def first_that_starts(
 
 
 def wait_until_ready(
-    owned: OwnedProcess, probe: Callable[[], None], refused: type[Exception], log: Path
+    owned: OwnedProcess, probe: Callable[[], None], refused: type[Exception]
 ) -> None:
     """Repeat `probe` until it raises nothing. Raises ServiceUnavailable with the server's log."""
     deadline = time.monotonic() + PATIENCE
@@ -366,7 +367,7 @@ def wait_until_ready(
             return probe()
         except refused as error:
             if owned.process.poll() is not None or time.monotonic() > deadline:
-                output = log.read_text(errors="replace")[-2000:]
+                output = (owned.directory / "log").read_text(errors="replace")[-2000:]
                 owned.stop()
                 raise ServiceUnavailable(f"{error}\n{output}") from error
         time.sleep(0.05)

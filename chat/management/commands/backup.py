@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from chat.services import backups
-from chat.services.copying import CannotCopy
+from chat.services.site import backups
+from chat.services.site.copying import CannotCopy
 
 
 class Command(BaseCommand):

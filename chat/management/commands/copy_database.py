@@ -6,8 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from chat.services.copying import CannotCopy, copy_database, read_address
-from config.server.claims import CannotServe, claim_data
+from chat.services.site.copying import CannotCopy, copy_database, read_address
+from server.claims import CannotServe, claim_data
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.models import User
 from chat.errors import Refused
 from chat.importers.pi import Problem, parse_session
-from chat.services.importing import import_session
+from chat.services.library.importing import import_session
 
 MAX_BYTES = 200 * 1024 * 1024
 SHOWN_PROBLEMS = 20

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from chat.services import backups
-from chat.services.copying import CannotCopy
-from config.server.claims import CannotServe, claim_data
+from chat.services.site import backups
+from chat.services.site.copying import CannotCopy
+from server.claims import CannotServe, claim_data
 
 
 class Command(BaseCommand):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from chat.services import providers
+from chat.services.site import providers
 
 
 class Command(BaseCommand):

@@ -9,29 +9,31 @@ from functools import partial
 from typing import Any
 
 import structlog
+from channels.layers import get_channel_layer
+from channels.routing import get_default_application
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 from django.utils.module_loading import import_string
 
 from accounts.services import issue_setup_link
+from accounts.sessions import find_user_id
 from agent.vocabulary import FILE_NAME
-from chat.db import UNAVAILABLE
+from chat.db.private_files import keep_private
+from chat.db.threads import UNAVAILABLE, in_db
+from chat.engine import model_server
 from chat.live.leaving import watch_signals
 from chat.live.runner import runner
 from chat.live.sweeping import sweep_forever
-from chat.protocol.broadcast import bind_loop
-from chat.queries import model_server, schema
-from chat.services import model_profiles
-from config.private_files import keep_private
-from config.server.claims import CannotServe, check_address, claim_data
+from chat.queries import schema
+from chat.services.library.files import MAX_BYTES
+from chat.services.site import model_profiles
+from server.claims import CannotServe, check_address, claim_data
+from server.daphne import Server
+from server.limits import Uploads
 
 log = structlog.get_logger(__name__)
 
-SERVERS = {
-    "daphne": "config.server.server.Server",
-    "uvicorn": "config.server.uvicorn_server.Server",
-}
 ENDED = "Stopped. Every answer is stored."
 UNSTORED = (
     "Stopped. Answers that could not be stored because the database was not available: {count}. "
@@ -74,10 +76,12 @@ class Command(BaseCommand):
 
             self._embedded = EmbeddedWorker()
             self._embedded.start()
-        from config.asgi import application
-
-        server = import_string(SERVERS[settings.SERVER])
-        self._server = server(application, host, port, self._ready)
+        uploads = Uploads(
+            path=reverse("attachment_create"),
+            size=MAX_BYTES,
+            find_user=lambda session: in_db(find_user_id, session),
+        )
+        self._server = Server(get_default_application(), host, port, uploads, self._ready)
         self._announce(host, port)
         if not self._server.serve_forever():
             raise CommandError(f"Port {port} of {host} is taken. Set PORT to another one.")
@@ -120,7 +124,8 @@ class Command(BaseCommand):
 
     def _announce(self, host: str, port: int) -> None:
         origin = self._address(host, port)
-        self.stdout.write(f"Everlong: {origin}{settings.BASE_PATH.removesuffix('/')}")
+        address = f"{origin}{settings.BASE_PATH.removesuffix('/')}"
+        self.stdout.write(f"Everlong {settings.VERSION}: {address}")
         if settings.DEMO:
             self.stdout.write(
                 "No ANTHROPIC_API_KEY: the demo server answers, not an AI (README: “Use a model”)."
@@ -134,14 +139,14 @@ class Command(BaseCommand):
         self.stdout.flush()
 
     def _ready(self) -> None:
-        """Called with the loop set, running or not."""
+        """Called with the loop set and not yet running."""
         loop = asyncio.get_event_loop()
         watch_signals(partial(loop.call_soon_threadsafe, self._stop, loop))
         self._tasks = [loop.create_task(sweep_forever()), loop.create_task(self._warm())]
 
     async def _warm(self) -> None:
         """Load what the first message would otherwise wait for, while pages are served already."""
-        bind_loop()
+        get_channel_layer().bind()
         await asyncio.to_thread(model_server.load_ahead)
         await model_profiles.refresh_profiles()
         gc.collect()

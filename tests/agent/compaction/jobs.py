@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent.compaction.job import Job
 from agent.compaction.plan import Plan
 from agent.compaction.policy import Policy
 from agent.compaction.skills import FULL, INSTRUCTIONS, Skill
+from agent.compaction.writing.job import Job
 from agent.context.assemble import Context
-from agent.messages import Message
+from agent.messages import AgentMessage
 from agent.model.client import Client
 from agent.tokens import Factor, Limits, Model, Prices
 from demo.api.recording import RecordedRequest
@@ -46,7 +46,9 @@ def chapter(
 GOOD = chapter("- Release 4.2.1 was deployed to eu-west-1 [#2]")
 
 
-def job(client: Client, messages: Sequence[Message] = HISTORY, cut: int = 4, **values: Any) -> Job:
+def job(
+    client: Client, messages: Sequence[AgentMessage] = HISTORY, cut: int = 4, **values: Any
+) -> Job:
     limits = values.pop("limits", LIMITS)
     context = Context(
         model="claude-test", limits=limits, messages=list(messages), **values.pop("context", {})

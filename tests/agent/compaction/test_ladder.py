@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.chapters import Chapter, list_standing, render_summary
-from agent.compaction.choice import MOST_REJECTED, choose
-from agent.compaction.correction import MOST_STATEMENTS
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.rendering import render_summary
+from agent.compaction.chapters.standing_pins import list_standing
+from agent.compaction.extraction.phrases import ENGLISH
 from agent.compaction.failures import SummaryRejected
-from agent.compaction.frame import ENGLISH
-from agent.compaction.job import WrittenSummary
+from agent.compaction.instructions.pins import Pin, PinState
 from agent.compaction.ladder import summarise
-from agent.compaction.pins import Pin, PinState
 from agent.compaction.plan import apply_compaction
 from agent.compaction.policy import Engine, Policy, Reason
 from agent.compaction.skills import HEADINGS, INSTRUCTIONS
+from agent.compaction.writing.choice import MOST_REJECTED, choose
+from agent.compaction.writing.correction import MOST_STATEMENTS
+from agent.compaction.writing.job import WrittenSummary
 from agent.context.assemble import Context, assemble, measure
 from agent.context.request import ReplySettings
 from agent.context.summary import Summary

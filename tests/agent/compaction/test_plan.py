@@ -8,7 +8,7 @@ from agent.compaction.plan import Plan, apply_compaction, find_protected_first, 
 from agent.compaction.policy import ContextLoad, Extent, Policy, Trigger, find_trigger
 from agent.context.assemble import assemble
 from agent.context.summary import Summary
-from agent.messages import Message, Usage
+from agent.messages import AgentMessage, Usage
 from agent.tokens import Factor, Limits
 from tests.agent.conversations import (
     LIMITS,
@@ -28,15 +28,15 @@ POLICY = Policy()
 FEW = Policy(keep_recent_messages=2, keep_recent_tokens=0)
 
 
-def numbers(messages: list[Message] | Plan | None) -> list[int] | None:
+def numbers(messages: list[AgentMessage] | Plan | None) -> list[int] | None:
     """The numbers of the kept messages."""
     kept = messages.keep if isinstance(messages, Plan) else messages
     return None if kept is None else [m.number for m in kept]
 
 
 def cut(
-    messages: list[Message], policy: Policy = FEW, *, fixed: int = 0, manual: bool = False,
-    first: Message | None = None, limits: Limits = SMALL,
+    messages: list[AgentMessage], policy: Policy = FEW, *, fixed: int = 0, manual: bool = False,
+    first: AgentMessage | None = None, limits: Limits = SMALL,
 ) -> list[int] | None:  # fmt: skip
     trigger: Trigger = "manual" if manual else "auto"
     made = plan_compaction(messages, policy, limits, fixed=fixed, trigger=trigger, first=first)
@@ -84,7 +84,7 @@ def test_sizes_shrink_with_the_budget(budget: int) -> None:
 @pytest.mark.parametrize("manual", [False, True])
 @pytest.mark.parametrize("messages", [[], [user(1)], exchanges(1), [*exchanges(1), user(3)][:2]])
 def test_there_is_nothing_to_summarise_before_the_last_exchange(
-    messages: list[Message], manual: bool
+    messages: list[AgentMessage], manual: bool
 ) -> None:
     assert cut(messages, manual=manual) is None
 
@@ -141,7 +141,7 @@ def test_a_plan_by_hand_keeps_a_quarter_at_most() -> None:
 
 
 def test_a_gentle_plan_by_hand_keeps_half_at_most_under_the_target() -> None:
-    def gentle(history: list[Message], limits: Limits = SMALL) -> list[int] | None:
+    def gentle(history: list[AgentMessage], limits: Limits = SMALL) -> list[int] | None:
         planned = plan_compaction(
             history, POLICY, limits, fixed=0, trigger="manual", extent=Extent.GENTLE
         )
@@ -182,7 +182,7 @@ def test_sizes_are_real_tokens() -> None:
 # --- Whole rounds ---------------------------------------------------------------------------------
 
 
-def rounds(*tokens: int) -> list[Message]:
+def rounds(*tokens: int) -> list[AgentMessage]:
     """A prompt, a call, its result, the answer, and the next prompt."""
     h1, a, t, h2, h3 = tokens
     return [

@@ -7,7 +7,7 @@ import pytest
 from agent.compaction.plan import Plan, plan_compaction
 from agent.compaction.policy import Policy, Trigger
 from agent.compaction.topics import PAUSE, find_topic_start
-from agent.messages import Message
+from agent.messages import AgentMessage
 from agent.tokens import Factor, Limits
 from tests.agent.conversations import assistant, call, message, result, text, user
 
@@ -30,7 +30,7 @@ TOPICS = {
 }
 
 
-def talk(*words: str) -> list[Message]:
+def talk(*words: str) -> list[AgentMessage]:
     """An exchange of 200 tokens for each."""
     return [
         each
@@ -39,7 +39,9 @@ def talk(*words: str) -> list[Message]:
     ]
 
 
-def kept(messages: list[Message], policy: Policy = POLICY, trigger: Trigger = Trigger.AUTO) -> int:
+def kept(
+    messages: list[AgentMessage], policy: Policy = POLICY, trigger: Trigger = Trigger.AUTO
+) -> int:
     """How many messages are kept; all are in one of the two parts."""
     made = plan_compaction(messages, policy, LIMITS, fixed=0, trigger=trigger)
     assert isinstance(made, Plan)
@@ -47,7 +49,7 @@ def kept(messages: list[Message], policy: Policy = POLICY, trigger: Trigger = Tr
     return len(made.keep)
 
 
-def paused(messages: list[Message], *pauses: tuple[int, float]) -> list[Message]:
+def paused(messages: list[AgentMessage], *pauses: tuple[int, float]) -> list[AgentMessage]:
     """A minute between two messages; before some, by their index, so many seconds more."""
     extra = dict(pauses)
     at, timed = 1_000_000.0, []

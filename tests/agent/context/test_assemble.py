@@ -22,7 +22,7 @@ from agent.context.history import MISSING_RESULT
 from agent.context.previews import preview_limit
 from agent.context.request import ReplySettings, Request, Ttl, choose_cache_ttl
 from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
-from agent.messages import Block, Message, plain_text
+from agent.messages import AgentMessage, Block, plain_text
 from agent.model.rules import find_violations
 from agent.model_names import split_name
 from agent.tokens import Factor, Limits
@@ -174,7 +174,7 @@ def test_what_a_project_sends_comes_before_what_belongs_to_the_conversation() ->
 
 
 def test_the_files_of_a_project_leave_less_room_for_those_of_messages() -> None:
-    def sent_files(size: int) -> Message:
+    def sent_files(size: int) -> AgentMessage:
         source = {"type": "attachment", "id": "x", "media_type": "image/png", "bytes": size}
         return message(0, "user", [{"type": "image", "source": source | {"tokens": 10}}], 10)
 
@@ -251,7 +251,7 @@ def test_there_are_never_more_than_four_breakpoints() -> None:
     assert "Part 19." in breakpoints(body)[1]
 
 
-def parallel_rounds(rounds: int, calls: int, start: int = 1, *lead: Block) -> list[Message]:
+def parallel_rounds(rounds: int, calls: int, start: int = 1, *lead: Block) -> list[AgentMessage]:
     """A turn of so many rounds, each of so many calls at once with a page of results each; `lead`
     comes before the calls."""
     made = [user(start)]
@@ -262,7 +262,7 @@ def parallel_rounds(rounds: int, calls: int, start: int = 1, *lead: Block) -> li
     return made
 
 
-def assert_each_reads_the_one_before(made: Context, history: Sequence[Message]) -> None:
+def assert_each_reads_the_one_before(made: Context, history: Sequence[AgentMessage]) -> None:
     """Send the history as it grows, a request at each message of the user's side."""
     cache, before = PromptCache(), 0
     for end, last in enumerate(history, 1):
@@ -430,7 +430,7 @@ def test_results_in_messages_of_their_own_come_first_and_in_the_order_of_the_cal
 
 
 @pytest.mark.parametrize("after", [[], [user(3)], [assistant(3), user(4)]])
-def test_a_call_without_a_result_gets_an_error_result(after: list[Message]) -> None:
+def test_a_call_without_a_result_gets_an_error_result(after: list[AgentMessage]) -> None:
     made = context(user(1), message(2, "assistant", [call("a")]), *after)
     [missing] = [b for _, blocks in sent(made) for b in blocks if b["type"] == "tool_result"]
     assert missing == result("a", MISSING_RESULT) | {"is_error": True}
@@ -485,7 +485,7 @@ def test_empty_texts_inside_a_result_are_left_out() -> None:
 # --- Thinking -------------------------------------------------------------------------------------
 
 
-def rounds(*extra: Message) -> Context:
+def rounds(*extra: AgentMessage) -> Context:
     """A tool loop after a finished turn, both with thinking."""
     return context(
         user(1),
@@ -519,7 +519,7 @@ def test_thinking_goes_back_unchanged_inside_a_tool_loop_and_never_after_its_tur
         [message(8, "assistant", [thinking("Unsigned.", ""), text("Done.")]), user(9)],
     ],
 )
-def test_no_thinking_goes_back_when_the_turn_is_over(then: list[Message]) -> None:
+def test_no_thinking_goes_back_when_the_turn_is_over(then: list[AgentMessage]) -> None:
     assert thoughts(rounds(*then)) == 0
 
 
@@ -541,7 +541,7 @@ def test_thinking_out_of_its_place_is_not_sent() -> None:
     assert thoughts(made) == 0
 
 
-def kept(*extra: Message, **changes: Any) -> Context:
+def kept(*extra: AgentMessage, **changes: Any) -> Context:
     """The same for a model that keeps the thinking of all turns."""
     return replace(rounds(*extra), model="claude-opus-4-5", **changes)
 
@@ -570,7 +570,7 @@ def test_thinking_that_cannot_go_back_takes_no_other_along(blocks: list[Block]) 
 
 def test_an_agents_session_is_read_from_the_cache_whole_also_after_a_turns_end() -> None:
     """Thinking, a dozen calls a round, three turns."""
-    history: list[Message] = []
+    history: list[AgentMessage] = []
     for start in (1, 9, 17):
         history += parallel_rounds(3, 12, start, thinking("A long thought. " * 99))
         history.append(message(start + 7, "assistant", [thinking("So."), text("Done.")]))
@@ -893,7 +893,7 @@ def test_trim_counts_pruned_results_as_the_previews_that_are_sent() -> None:
 LINE = "[Tuesday, 24 November 2026, 14:05, Europe/Berlin]"
 
 
-def told(number: int, *blocks: Block) -> Message:
+def told(number: int, *blocks: Block) -> AgentMessage:
     return replace(message(number, "user", blocks), time_line=LINE)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from agent.context.assemble import Context, assemble, measure
 from agent.context.previews import count_sent_tokens, decide_cuts, find_previewed, preview_limit
-from agent.messages import Block, Message
+from agent.messages import AgentMessage, Block
 from agent.tokens import FALLEN, RISEN, Factor, Limits
 from tests.agent.conversations import (
     COUNTER,
@@ -31,7 +31,7 @@ def long(tokens: float) -> Block:
     return text("ab c123" * int(tokens / 2))
 
 
-def asked(block: Block, rest: Sequence[Message] = ()) -> Context:
+def asked(block: Block, rest: Sequence[AgentMessage] = ()) -> Context:
     opening = message(1, "user", [block])
     return context(opening, assistant(2), *rest, user(9), limits=LIMITS, tools=TOOLS)
 
@@ -63,7 +63,7 @@ def remember(made: Context) -> Context:
     opening = [each for each in (made.first, made.prompt) if each]
     cuts = decide_cuts([*opening, *made.messages], made.limits)
 
-    def kept(each: Message) -> Message:
+    def kept(each: AgentMessage) -> AgentMessage:
         return replace(each, cut_factor=cuts.get(each.number, each.cut_factor))
 
     return replace(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from agent.context.history import build_api_messages, find_settled, join_messages, merge_neighbours
 from agent.context.message_list import Facts, MessageList
-from agent.messages import Message
+from agent.messages import AgentMessage
 from tests.agent.conversations import (
     assistant,
     call,
@@ -29,7 +29,9 @@ begun = st.builds(lambda first, rest: [*first, *rest], plain, histories)
 
 
 @given(begun)
-def test_messages_that_follow_one_by_one_give_the_facts_of_all(messages: list[Message]) -> None:
+def test_messages_that_follow_one_by_one_give_the_facts_of_all(
+    messages: list[AgentMessage],
+) -> None:
     grown = MessageList()
     for each in messages:
         grown = grown.followed_by(each)
@@ -44,7 +46,7 @@ def test_messages_that_follow_one_by_one_give_the_facts_of_all(messages: list[Me
     begun, st.sampled_from([[], exchanges(1), exchanges(1)[:1]]), st.booleans(), st.integers(0, 4)
 )
 def test_a_request_that_begins_with_settled_messages_is_that_of_all(
-    messages: list[Message], opening: list[Message], all_turns: bool, thinking_from: int
+    messages: list[AgentMessage], opening: list[AgentMessage], all_turns: bool, thinking_from: int
 ) -> None:
     settled = find_settled(MessageList(messages))
     event(f"settled: {len(settled)}")

@@ -9,7 +9,7 @@ from agent.context.assemble import Context, assemble, measure
 from agent.context.pruning import plan_pruning
 from agent.context.shortening import shorten_turn
 from agent.engine import meter, trim_if_needed
-from agent.messages import Message, result_text
+from agent.messages import AgentMessage, result_text
 from agent.model.rules import find_violations
 from agent.tokens import Factor, Limits
 from tests.agent.conversations import COUNTER, TOOLS, assistant, call, image, message, result, user
@@ -18,7 +18,7 @@ LIMITS = Limits(16_000, 4_096, 16_000, Factor(1.0, 0))
 LOG = "a line of the log that says nothing new\n" * 400  # 4,000 tokens
 
 
-def turn(*contents: object, first: int = 1) -> list[Message]:
+def turn(*contents: object, first: int = 1) -> list[AgentMessage]:
     """A prompt, and a round of one call for each content."""
     made = [user(first, "Look it all up, please.")]
     for number, content in enumerate(contents):
@@ -28,7 +28,7 @@ def turn(*contents: object, first: int = 1) -> list[Message]:
     return made
 
 
-def send(messages: list[Message], limits: Limits = LIMITS, **values: object) -> Context:
+def send(messages: list[AgentMessage], limits: Limits = LIMITS, **values: object) -> Context:
     context = Context("claude-test", limits, messages=messages, tools=TOOLS, **values)
     return trim_if_needed(meter(context, COUNTER), COUNTER)
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.compaction.pins import find_pins
+from agent.authorship.typed import TypedText
+from agent.compaction.instructions.pins import find_pins
 from agent.search.values import find_identifiers, find_index_entries, keep_newest, normalise
 
 
@@ -135,7 +136,7 @@ def test_the_index_keeps_the_newest_mention() -> None:
     ],
 )
 def test_pins_standing_instructions_and_preferences(text: str) -> None:
-    assert len(find_pins(1, text)) == 1
+    assert len(find_pins(1, TypedText(text))) == 1
 
 
 @pytest.mark.parametrize(
@@ -148,11 +149,11 @@ def test_pins_standing_instructions_and_preferences(text: str) -> None:
     ],
 )
 def test_pins_neither_questions_nor_code_nor_quotes(text: str) -> None:
-    assert find_pins(1, text) == []
+    assert find_pins(1, TypedText(text)) == []
 
 
 def test_pins_the_sentence_and_not_the_message() -> None:
-    (pin,) = find_pins(3, "Here is my draft. Always keep the title. What do you think?")
+    (pin,) = find_pins(3, TypedText("Here is my draft. Always keep the title. What do you think?"))
     assert pin.render() == "- Always keep the title. [#3]"
 
 
@@ -162,7 +163,7 @@ def test_text_without_spaces_takes_no_longer_than_its_length(unit: str) -> None:
     text = f"The port is 8443. {unit * 30_000}"
     started = time.process_time()
     assert find_index_entries(1, text)[0].value == "8443"
-    find_pins(1, text)
+    find_pins(1, TypedText(text))
     assert time.process_time() - started < 20
 
 

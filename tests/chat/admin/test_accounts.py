@@ -12,7 +12,8 @@ from django.urls import reverse
 
 from accounts.models import User
 from chat.models import Attachment, Compaction, Conversation, Message
-from chat.services import accounts, attachments
+from chat.services.library import attachments
+from chat.services.people import accounts
 from tests.chat.factories import make_compaction, make_conversation, make_turn, make_user
 
 LIST = reverse("admin:accounts_user_changelist")

@@ -17,20 +17,21 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertInHTML
 
-from agent.compaction.chapters import Chapter, Part
-from agent.compaction.job import WrittenSummary
-from agent.compaction.left import list_left
+from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.unsent import list_left
 from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.writing.job import WrittenSummary
 from agent.messages import Usage
 from chat.admin import base
 from chat.admin import conversations as conversations_admin
 from chat.admin.compaction_filters import STATES, WRITTEN
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine import model_server
+from chat.engine.state import load_state
 from chat.html.figures import format_tokens
 from chat.models import Compaction, Conversation, Memory, Message, ModelProfile, Turn
-from chat.queries import model_server
-from chat.queries.conversation import load_state
-from chat.services import compaction_jobs, memories, projects, summaries
+from chat.services.library import memories, projects
+from chat.services.summary import compaction_jobs, summaries
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.chat.factories import (

@@ -12,12 +12,12 @@ from django.test import Client
 from django.urls import Resolver404, resolve
 
 from accounts.models import User
-from agent.compaction.evidence import Source, find_citations
-from agent.compaction.verify import audit
-from agent.messages import Message as AgentMessage
+from agent.audit.audit import audit
+from agent.audit.evidence import Source, find_citations
+from agent.messages import AgentMessage
 from chat.admin.base import render_summary_html
 from chat.models import Attachment, Compaction, Conversation, Memory, Message, Turn
-from chat.services import summaries
+from chat.services.summary import summaries
 from tests.chat.addresses import templates
 from tests.chat.factories import make_compaction, make_conversation, make_turn, make_user
 from tests.chat.sockets import Chat

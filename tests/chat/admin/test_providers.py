@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from chat.admin.base import list_url
+from chat.engine.model_server import load_endpoint
 from chat.models import ModelProfile, Provider
-from chat.queries.model_server import load_endpoint
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.chat.factories import make_provider, make_user

@@ -12,7 +12,7 @@ from agent.errors import AgentError, ErrorCode
 from chat.html.compaction_words import CAUSES, explain_compaction, explain_failure, is_stopgap
 from chat.models import Compaction
 from chat.models.notices import Notice, notice_text
-from chat.services import compactions
+from chat.services.summary import compactions
 
 DOWN = AgentError(
     ErrorCode.SERVER_ERROR,

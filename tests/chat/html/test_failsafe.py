@@ -12,6 +12,7 @@ from chat.html import divider, formulas, markdown, message, tool_row
 from chat.html.failsafe import draw_safely
 from chat.live.live_turn import LiveTurn
 from chat.models import Compaction, Conversation, Message
+from tests.chat.counts import read_count
 from tests.data.live import splits, write
 
 STRANGE = [r"$\text$", r"$\left$", r"$\color$", r"$$a \times 100\text{%}$$"]
@@ -31,13 +32,13 @@ def test_the_source_is_shown_and_the_fault_logged_and_counted(fault: type[BaseEx
     def draw() -> str:
         raise fault
 
-    before = metrics.read_fault_count(metrics.Fault.NOT_DRAWN)
+    before = read_count(metrics.NOT_DRAWN)
     with capture_logs() as logs:
         assert draw_safely("text", draw, lambda: "source") == "source"
     assert [(each["event"], each["error"]) for each in logs] == [
         ("could not be drawn", fault.__name__)
     ]
-    assert metrics.read_fault_count(metrics.Fault.NOT_DRAWN) == before + 1
+    assert read_count(metrics.NOT_DRAWN) == before + 1
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError, KeyboardInterrupt, DatabaseError])

@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from chat.engine.state import load_state
 from chat.html.plot import WIDTH, _round_steps, render_context_plot
 from chat.models import Conversation
-from chat.queries.conversation import load_state
-from chat.services import summaries
+from chat.services.summary import summaries
 from tests.chat.factories import add_messages, make_compaction, make_conversation, make_turn
 
 

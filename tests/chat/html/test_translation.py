@@ -21,7 +21,7 @@ from agent.errors import AgentError, ErrorCode
 from agent.model.api_errors import REFUSED
 from chat.errors import translate_error
 from chat.models import Compaction, Conversation, Memory, Message, Turn
-from chat.services import memories, projects
+from chat.services.library import memories, projects
 from chat.web.script_texts import _catalogue
 from tests.chat.factories import add_messages, make_compaction, make_conversation, make_turn
 from tests.chat.pseudo import LANGUAGE, Reader, pseudo_language

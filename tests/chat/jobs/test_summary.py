@@ -13,8 +13,8 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.utils import timezone
 
-from agent.compaction.choice import MOST_REJECTED
 from agent.compaction.policy import Engine, Reason
+from agent.compaction.writing.choice import MOST_REJECTED
 from agent.context.assemble import assemble
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode
@@ -22,29 +22,23 @@ from agent.messages import Usage
 from agent.model.reply import Reply
 from agent.model.unreported import OpenCall, Spent
 from chat import metrics, tasks
+from chat.engine import model_server as llm
+from chat.engine.state import load_state
 from chat.errors import Refused
 from chat.html.compaction_words import explain_compaction, explain_failure
 from chat.html.divider import render_divider
 from chat.jobs import summary as jobs
 from chat.models import Compaction, Conversation, Turn
-from chat.queries import model_server as llm
 from chat.queries import preview
-from chat.queries.conversation import load_state
 from chat.queries.outline import load_outline
 from chat.queries.summaries import plan_for
-from chat.services import (
-    charges,
-    compaction_jobs,
-    compactions,
-    preparations,
-    rewrites,
-    summaries,
-    sweep,
-)
+from chat.services.summary import compaction_jobs, compactions, preparations, rewrites, summaries
+from chat.services.turns import charges, sweep
 from demo.api.protocol import ScriptedReply, text
 from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
+from tests.chat.counts import read_count
 from tests.chat.factories import (
     OWNER,
     add_messages,
@@ -491,14 +485,14 @@ async def test_what_a_worker_asks_for_passes_the_same_check_as_a_turns_request(
     transactional_db: None,
     model_server: DemoServer,
 ) -> None:
-    refused = metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED)
+    refused = read_count(metrics.REQUEST_REFUSED)
     blank = [{"type": "text", "text": " "}]
     empty = Request("test-model", 100, [], [{"role": "user", "content": blank}])
     made = llm.new_client(llm.load_endpoint("test-model"))
     with pytest.raises(AgentError, match="would refuse"):
         await made.complete(empty)
     await made.close()
-    assert metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED) == refused + 1
+    assert read_count(metrics.REQUEST_REFUSED) == refused + 1
     assert model_server.script.requests == []
 
 
@@ -591,7 +585,7 @@ def test_a_merge_keeps_the_outline_and_a_persons_words_and_says_what_left(
             version = summaries.edit_summary(version.pk, edited)
         add_messages(talk, [long_text(90 + number), "Fine."] * 2)
     earlier = load_outline(talk)
-    faults = metrics.read_fault_count(metrics.Fault.STATEMENTS_LEFT)
+    faults = read_count(metrics.STATEMENTS_LEFT)
     model_server.script.reply(SUMMARY.replace("[#1 #2]", "[#37]"), when=is_summary)
     pk = opened(talk)
     work(pk)
@@ -607,7 +601,7 @@ def test_a_merge_keeps_the_outline_and_a_persons_words_and_says_what_left(
     assert [*outline.chapters[:-1]] == [*earlier.chapters]
     assert outline.chapters[0].headline == "Jam 1 goes to the cellar, I say"
     assert f"{len(left)} earlier statements are no longer sent" in explain_compaction(row)
-    assert metrics.read_fault_count(metrics.Fault.STATEMENTS_LEFT) == faults + len(left)
+    assert read_count(metrics.STATEMENTS_LEFT) == faults + len(left)
     folded = render_divider(row)
     assert folded.count('<details class="chapter"') == len(outline.chapters) == 10
     assert "Shelf 3-20 holds" in folded, "as it was written"

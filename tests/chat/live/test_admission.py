@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from chat import metrics
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.errors import RefusalCode, Refused
 from chat.live import admission
 from chat.live.admission import AT_ONCE, Admission, Sender
 from chat.live.runner import runner
 from chat.models import Message, Turn
+from tests.chat.counts import read_count
 from tests.chat.sockets import Chat
 from tests.support.patience import PATIENCE
 
@@ -212,12 +213,11 @@ async def test_a_server_that_stops_refuses_who_waits_and_who_comes(line: Line) -
     assert line.began == first
 
 
-async def test_waits_are_counted(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    waits = metrics.Histogram(20)
-    monkeypatch.setattr(admission, "TURN_WAITS", waits)
+async def test_waits_are_counted(line: Line) -> None:
+    before = read_count(metrics.TURN_WAITS)
     await line.fill()
     await line.end_all()
-    assert waits.count == AT_ONCE
+    assert read_count(metrics.TURN_WAITS) == before + AT_ONCE
 
 
 # --- On the page ----------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ import pytest
 import structlog
 from django.core.cache import cache
 
-from chat.outages import ALL, CACHE, LAYER
-from chat.protocol.local_layer import SharedChannelLayer
+from chat.db.outages import ALL, CACHE, LAYER
+from chat.protocol.local_layer import LocalChannelLayer
+from chat.protocol.redis_layer import RedisChannelLayer
 from tests.chat.sockets import PATIENCE, Chat
 from tests.support.services import RedisServer, start_own_redis
 
@@ -33,7 +34,7 @@ def own_redis(shared_redis: RedisServer, settings: Any) -> Iterator[RedisServer]
     assert shared_redis.owned is not None
     settings.CHANNEL_LAYERS = {
         "default": {
-            "BACKEND": "chat.protocol.local_layer.SharedChannelLayer",
+            "BACKEND": "chat.protocol.redis_layer.RedisChannelLayer",
             "CONFIG": {"hosts": [shared_redis.url]},
         }
     }
@@ -57,13 +58,13 @@ async def until(met: Any) -> None:
             await asyncio.sleep(0.05)
 
 
-async def next_where(layer: SharedChannelLayer, channel: str, **fields: Any) -> None:
+async def next_where(layer: RedisChannelLayer, channel: str, **fields: Any) -> None:
     message: dict[str, Any] = {}
     while not fields.items() <= message.items():
         message = await asyncio.wait_for(layer.receive(channel), PATIENCE)
 
 
-async def send_again_and_again(layer: SharedChannelLayer, message: dict[str, Any]) -> None:
+async def send_again_and_again(layer: RedisChannelLayer, message: dict[str, Any]) -> None:
     while True:
         await layer.group_send("g", message)
         await asyncio.sleep(0.1)
@@ -116,8 +117,8 @@ def test_a_silent_redis_costs_one_call_in_a_while(own_redis: RedisServer) -> Non
 async def test_events_reach_this_process_without_redis_and_all_of_it_after(
     own_redis: RedisServer,
 ) -> None:
-    layer = SharedChannelLayer([own_redis.url])
-    other = SharedChannelLayer([own_redis.url])  # another process
+    layer = RedisChannelLayer([own_redis.url])
+    other = RedisChannelLayer([own_redis.url])  # another process
     try:
         here, there = await layer.new_channel(), await other.new_channel()
         await layer.group_add("g", here)
@@ -145,9 +146,34 @@ async def test_events_reach_this_process_without_redis_and_all_of_it_after(
         await other.flush()
 
 
+async def test_what_is_handed_over_is_taken_from_every_process_until_its_channel_leaves(
+    own_redis: RedisServer,
+) -> None:
+    layer, other = RedisChannelLayer([own_redis.url]), RedisChannelLayer([own_redis.url])
+    try:
+        channel = await layer.new_channel()
+        taken: list[int] = []
+        layer.hand_over(channel, lambda message: taken.append(message["n"]))
+        await layer.group_add("g", channel)
+        await other.group_send("g", {"n": 1})
+        await until(lambda: taken == [1])
+        await asyncio.to_thread(layer.deliver, "g", {"n": 2})
+        await until(lambda: taken == [1, 2])
+
+        await layer.leave(channel)
+        last = await layer.new_channel()
+        await layer.group_add("g", last)
+        await other.group_send("g", {"n": 3})
+        await next_where(layer, last, n=3)
+        assert taken == [1, 2]
+    finally:
+        await layer.flush()
+        await other.flush()
+
+
 async def test_a_silent_redis_holds_nobody_up_for_long(own_redis: RedisServer) -> None:
     assert own_redis.owned is not None
-    layer = SharedChannelLayer([own_redis.url])
+    layer = RedisChannelLayer([own_redis.url])
     try:
         channel = await layer.new_channel()
         await layer.group_add("g", channel)
@@ -204,10 +230,10 @@ async def test_an_answer_goes_on_while_redis_is_away(own_redis: RedisServer, cha
 async def test_a_stored_message_is_answered_once_whatever_becomes_of_its_events(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lost(group: str, message: Any) -> None:
+    def lost() -> None:
         raise ConnectionError("the layer is gone")
 
-    monkeypatch.setattr("chat.protocol.broadcast._deliver", lost)
+    monkeypatch.setattr(LocalChannelLayer, "deliver", lambda self, group, message: lost())
     chat.script.reply("An answer.")
     tab = await chat.open()
     client_id = tab.say("Tell me")

@@ -10,11 +10,12 @@ import pytest
 
 from agent.compaction.policy import ChapterForm
 from agent.compaction.skills import CHAPTER_HEADINGS, SKILLS
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.state import load_state
 from chat.live.waiting import wait_for_compaction
 from chat.models import Compaction, Conversation, ModelProfile, Turn
-from chat.queries.conversation import load_state
-from chat.services import attachments, preparations
+from chat.services.library import attachments
+from chat.services.summary import preparations
 from demo.api.protocol import ScriptedReply, refusal, text, tool_use
 from demo.api.recording import RecordedRequest
 from demo.api.script import Script, is_chat, is_summary, is_title

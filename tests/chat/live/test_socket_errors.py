@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.models import Compaction, Turn
 from demo.api.protocol import ScriptedReply, refusal, text, thinking, tool_use
 from demo.api.script import Script, is_summary

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from chat import metrics
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.model_server import build_request, get_counter
+from chat.engine.state import RequestState, load_state
 from chat.models import ModelProfile
-from chat.queries.conversation import RequestState, load_state
-from chat.queries.model_server import build_request, get_counter
 from demo.api.protocol import ScriptedReply, text
+from tests.chat.counts import read_count
 from tests.chat.factories import make_compaction
 from tests.chat.sockets import Chat, long_text
 
@@ -64,7 +65,7 @@ async def test_a_server_that_reports_far_too_little_is_not_believed_and_the_page
 ) -> None:
     await chat.start([long_text(n) for n in range(1, 9)])
     before = await in_db(ModelProfile.objects.get, name=chat.conversation.model)
-    counted = metrics.read_fault_count(metrics.Fault.USAGE_NOT_BELIEVED)
+    counted = read_count(metrics.USAGE_NOT_BELIEVED)
     chat.script.reply(ScriptedReply((text("Yes."),), usage=FAR_TOO_LITTLE))
     tab = await chat.open()
     tab.say("Did you get that?")
@@ -76,7 +77,7 @@ async def test_a_server_that_reports_far_too_little_is_not_believed_and_the_page
     assert "far too few tokens" in usage["note"]
     after = await in_db(ModelProfile.objects.get, name=chat.conversation.model)
     assert (after.token_factor, after.token_samples) == (before.token_factor, before.token_samples)
-    assert metrics.read_fault_count(metrics.Fault.USAGE_NOT_BELIEVED) == counted + 1
+    assert read_count(metrics.USAGE_NOT_BELIEVED) == counted + 1
     warned = [r for r in caplog.records if "reported usage not believed" in str(r.msg)]
     assert len(warned) == 1
     tab.say(long_text(11) + long_text(12))
@@ -125,7 +126,7 @@ async def test_a_server_that_reports_too_little_of_an_answer_does_not_hide_it_fr
 ) -> None:
     talk = await chat.start([long_text(n) for n in range(1, 5)])
     before = await in_db(ModelProfile.objects.get, name=talk.model)
-    counted = metrics.read_fault_count(metrics.Fault.USAGE_NOT_BELIEVED)
+    counted = read_count(metrics.USAGE_NOT_BELIEVED)
     prompt = count_next_request(await read_state(chat))
     usage = {"input_tokens": prompt, "output_tokens": 1}
     chat.script.reply(ScriptedReply((text(long_text(6)),), usage=FAR_TOO_LITTLE | usage))
@@ -138,6 +139,6 @@ async def test_a_server_that_reports_too_little_of_an_answer_does_not_hide_it_fr
     assert "far too few tokens" in shown["note"]
     after = await in_db(ModelProfile.objects.get, name=talk.model)
     assert (after.token_factor, after.token_samples) == (before.token_factor, before.token_samples)
-    assert metrics.read_fault_count(metrics.Fault.USAGE_NOT_BELIEVED) == counted + 1
+    assert read_count(metrics.USAGE_NOT_BELIEVED) == counted + 1
     (warned,) = [r for r in caplog.records if "reported usage not believed" in str(r.msg)]
     assert "'reported_output': 1," in str(warned.msg)

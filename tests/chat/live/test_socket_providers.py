@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.models import Conversation, Message, Provider
-from chat.services import providers
+from chat.services.site import providers
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.chat.factories import make_profile, make_provider

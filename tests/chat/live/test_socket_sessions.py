@@ -14,10 +14,12 @@ from django.utils import timezone
 
 from accounts.models import User
 from agent.model.unreported import Spent
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.live import consumer
 from chat.models import Compaction, Message, Turn
-from chat.services import compaction_jobs, preparations
+from chat.queries import schema
+from chat.queries.schema import Kind, Misfit
+from chat.services.summary import compaction_jobs, preparations
 from tests.chat.factories import PASSWORD, make_compaction, make_user, work
 from tests.chat.sockets import Chat, long_text, sign_in
 from tests.support.patience import PATIENCE
@@ -93,6 +95,21 @@ async def test_the_end_of_a_session_closes_its_sockets_at_once(
     for tab in tabs:
         await tab.until(lambda tab=tab: tab.closed_with)
         assert tab.closed_with == 4401
+
+
+async def test_no_frame_is_handled_while_the_database_does_not_fit(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tab = await chat.open()
+    monkeypatch.setattr(schema.watch, "misfit", Misfit(Kind.NEWER, "A column is gone."))
+    tab.say("Hello")
+    refused = await tab.next("error")
+    assert refused["code"] == "unavailable"
+    assert "does not fit this release" in refused["message"]
+    another = await chat.open(snapshot=False)
+    await another.until(lambda: another.closed_with)
+    assert another.closed_with == 1013
+    assert await in_db(Message.objects.filter(conversation=chat.conversation).count) == 4
 
 
 def disable_by_hand(chat: Chat) -> None:

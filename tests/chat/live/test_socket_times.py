@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.models import Conversation, Message
 from demo.api.script import is_chat
 from tests.chat.factories import MODEL

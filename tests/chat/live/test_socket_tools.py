@@ -14,18 +14,19 @@ from agent.loop import CALLS_AT_ONCE, RunnableTool, run_calls
 from agent.search.lexical import parse_query
 from agent.tools import Tool
 from chat import metrics
-from chat.db import TOOL_THREADS, in_db, in_tool_db
+from chat.db.threads import TOOL_THREADS, in_db, in_tool_db
+from chat.engine import tools
 from chat.html.message import render_message
 from chat.live.runner import runner
 from chat.live.waiting import wait_for_compaction
 from chat.models import Conversation, Memory, Message, ModelProfile, SearchEntry, Turn
-from chat.queries import tools
 from chat.queries.search import find_messages
 from chat.tools import registry
 from chat.tools.scope import Scope
 from demo.api.protocol import ScriptedReply, refusal, text, thinking, tool_use
 from demo.api.script import is_chat, is_summary
 from tests.agent.conversations import flat
+from tests.chat.counts import read_count
 from tests.chat.factories import add_messages
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, Chat, long_text
 from tests.support.job_board import CRITERIA, offer, offers
@@ -467,7 +468,7 @@ async def test_a_paused_turn_that_would_not_fit_any_more_ends_with_what_there_is
 
 
 async def test_a_continuation_that_breaks_a_rule_is_refused_and_counted(chat: Chat) -> None:
-    refused = metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED)
+    refused = read_count(metrics.REQUEST_REFUSED)
     paused = (text("So far."), tool_use("recall", {}))
     chat.script.reply(ScriptedReply(paused, stop_reason="pause_turn"))
     tab = await chat.open()
@@ -476,7 +477,7 @@ async def test_a_continuation_that_breaks_a_rule_is_refused_and_counted(chat: Ch
     assert finished["error"]["code"] == "bad_request"
     assert "Please report it" in finished["error"]["message"]
     assert "So far." in finished["html"]
-    assert metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED) == refused + 1
+    assert read_count(metrics.REQUEST_REFUSED) == refused + 1
 
 
 async def test_thinking_that_the_api_does_not_take_back_goes_as_text_once(

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from chat.db import finish_despite_cancel, in_db
+from chat.db.threads import finish_despite_cancel, in_db
 from chat.html import markdown
 from chat.live import consumer, live_turn, snapshot
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.protocol import broadcast
 from chat.protocol.events import Event, TurnDelta
-from chat.services import conversations
+from chat.services.library import conversations
 from demo.api.protocol import ScriptedReply, text, thinking, tool_use
 from demo.api.recording import RecordedRequest
 from tests.chat.factories import make_conversation, make_user

@@ -11,7 +11,7 @@ from chat.live import snapshot
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import SiteState
 from config.asgi import application
-from config.server.writing import WRITE
+from server.writing import WRITE
 from tests.chat.sockets import ORIGIN, Chat, Tab
 
 WORDS = " ".join(f"word{number}" for number in range(200))

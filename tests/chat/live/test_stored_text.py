@@ -12,8 +12,8 @@ from agent.model.unreported import mark
 from chat.live.live_turn import LiveTurn
 from chat.live.runner import INTERNAL
 from chat.models import Conversation, Message, Turn
-from chat.services import endings, requests, sweep, turns
-from chat.services.endings import TurnOutcome
+from chat.services.turns import endings, requests, sweep, turns
+from chat.services.turns.endings import TurnOutcome
 from tests.chat.factories import OWNER, make_turn
 
 pytestmark = pytest.mark.on_both

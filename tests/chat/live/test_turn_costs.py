@@ -10,10 +10,10 @@ from django.utils import timezone
 from accounts.models import User
 from agent.messages import Usage
 from agent.model import client
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.state import load_state
 from chat.models import Conversation, Message, Turn
-from chat.queries.conversation import load_state
-from chat.services import endings, requests, sweep
+from chat.services.turns import endings, requests, sweep
 from demo.api.protocol import ScriptedReply
 from tests.chat.factories import make_conversation, make_profile
 from tests.chat.sockets import MAX_OUTPUT, WINDOW, Chat, Tab, long_text

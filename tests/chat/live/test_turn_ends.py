@@ -23,13 +23,13 @@ from django.test import Client
 from django.utils import timezone
 
 from agent.messages import Usage
-from chat.db import AWAY, FULL, THREADS, UNWRITABLE, explain_unavailable, in_db
+from chat.db.outages import DATABASE
+from chat.db.threads import AWAY, FULL, THREADS, UNWRITABLE, explain_unavailable, in_db
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.models.notices import Notice
-from chat.outages import DATABASE
-from chat.services import endings, requests, sweep, turns
-from chat.services.endings import TurnOutcome
+from chat.services.turns import endings, requests, sweep, turns
+from chat.services.turns.endings import TurnOutcome
 from chat.web import metrics
 from tests.chat.factories import OWNER, make_conversation
 from tests.chat.sockets import Chat
@@ -168,7 +168,7 @@ async def test_a_panic_ends_the_turn_too(chat: Chat, monkeypatch: pytest.MonkeyP
     def panic(*_: Any) -> None:
         raise Panic("a million spaces")
 
-    monkeypatch.setattr("chat.queries.model_server.assemble", panic)
+    monkeypatch.setattr("chat.engine.model_server.assemble", panic)
     tab = await chat.open()
     tab.say("Tell me")
     finished = await tab.next("turn.finished", status="failed")
@@ -308,7 +308,7 @@ def test_a_sweep_that_fails_for_one_row_goes_on_to_the_next(
         return end(turn_id, ending)
 
     monkeypatch.setattr(endings, "end_turn", fail)
-    monkeypatch.setattr("chat.services.sweep.endings.finish_plainly", lambda *_: 1 / 0)
+    monkeypatch.setattr("chat.services.turns.sweep.endings.finish_plainly", lambda *_: 1 / 0)
     assert sweep.sweep() == 1
     second.refresh_from_db()
     assert second.status == "interrupted"

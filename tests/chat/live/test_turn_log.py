@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.models import ModelProfile, Turn
-from chat.services.sweep import interrupt
+from chat.services.turns.sweep import interrupt
 from demo.api.protocol import tool_use
 from demo.api.script import is_chat, is_summary
 from tests.chat.live.test_socket_compaction import HISTORY

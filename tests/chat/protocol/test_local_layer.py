@@ -40,26 +40,20 @@ async def test_a_channel_lives_as_long_as_it_is_in_a_group() -> None:
     assert await received(layer, channel) is None
 
 
-async def test_what_is_not_taken_at_once_waits_and_is_not_overtaken() -> None:
+async def test_what_is_handed_over_is_taken_at_once_until_its_channel_leaves() -> None:
     layer = LocalChannelLayer()
     channel = await layer.new_channel()
-    await layer.group_add("a", channel)
     taken: list[int] = []
-
-    def take(message: dict) -> bool:
-        if message["number"] == 2:
-            return False
-        taken.append(message["number"])
-        return True
-
-    layer.hand_over(channel, take)
-    for number in 1, 2, 3:
-        await layer.group_send("a", {"type": "event", "number": number})
-    assert taken == [1]
-    for number in 2, 3:
-        assert await received(layer, channel) == {"type": "event", "number": number}
+    layer.hand_over(channel, lambda message: taken.append(message["number"]))
+    for group in "a", "b":
+        await layer.group_add(group, channel)
+    for number, group in (1, "a"), (2, "b"):
+        await layer.group_send(group, {"type": "event", "number": number})
+    await asyncio.to_thread(layer.deliver, "a", {"type": "event", "number": 3})
+    await asyncio.sleep(0)
+    assert taken == [1, 2, 3]
+    assert layer.has_listeners("a")
+    await layer.leave(channel)
     await layer.group_send("a", {"type": "event", "number": 4})
-    assert taken == [1, 4]
-    await layer.group_discard("a", channel)
-    await layer.group_send("a", {"type": "event", "number": 5})
-    assert taken == [1, 4]
+    assert taken == [1, 2, 3]
+    assert not layer.has_listeners("a")

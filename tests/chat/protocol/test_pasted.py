@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from accounts.models import User
 from agent.compaction.skills import INSTRUCTIONS
 from agent.messages import sanitise_text
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.errors import Refused
 from chat.models import Message
 from chat.protocol import pasted
-from chat.services import requests
+from chat.services.turns import requests
 from demo.api.script import is_summary
 from tests.chat.factories import add_messages, make_profile
 from tests.chat.sockets import SUMMARY, Chat, long_text, units

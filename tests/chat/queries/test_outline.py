@@ -8,8 +8,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from agent.compaction.chapters import Chapter
-from agent.compaction.pins import Pin
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.instructions.pins import Pin
 from chat.models import Compaction, Conversation
 from chat.queries.outline import (
     PAGE,

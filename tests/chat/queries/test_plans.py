@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import User
+from chat.engine.state import load_state
 from chat.models import Compaction, Conversation, Message, Turn
-from chat.queries.conversation import load_state
-from chat.services import requests, sweep
+from chat.services.turns import requests, sweep
 from tests.chat.factories import (
     OWNER,
     make_compaction,

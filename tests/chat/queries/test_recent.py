@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from agent.compaction.outlook import Outlook
+from agent.compaction.chapters.outlook import Outlook
 from chat.models import Conversation, Message
 from chat.queries.recent import RECENT, list_recent
-from chat.services import conversations
+from chat.services.library import conversations
 from tests.chat.factories import add_messages, make_compaction, make_conversation, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.on_both]

@@ -13,19 +13,19 @@ from django.test import Client
 from accounts.models import User
 from agent.context.previews import preview_messages
 from agent.errors import ToolError
-from agent.messages import Block, sanitise_text
-from agent.messages import Message as AgentMessage
+from agent.messages import AgentMessage, Block, sanitise_text
 from agent.search.lexical import parse_query
 from agent.tokens import Limits
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.model_profiles import limits_for
+from chat.engine.model_server import get_counter
+from chat.engine.recent_messages import to_agent_message
+from chat.engine.state import load_state
 from chat.models import Conversation, Message, SearchEntry, Turn
-from chat.queries.conversation import load_state
-from chat.queries.model_profiles import limits_for
-from chat.queries.model_server import get_counter
 from chat.queries.search import find_messages
-from chat.queries.tails import to_agent_message
-from chat.services import attachments, conversations, endings, requests, search_index
-from chat.services.endings import TurnOutcome
+from chat.services.library import attachments, conversations, search_index
+from chat.services.turns import endings, requests
+from chat.services.turns.endings import TurnOutcome
 from chat.tools.history import READ_TOKENS, SEARCH_TOKENS, read_messages, search_history
 from chat.tools.registry import bind_tools
 from chat.tools.scope import Scope

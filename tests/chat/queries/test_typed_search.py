@@ -7,7 +7,7 @@ from accounts.models import User
 from agent.search.lexical import list_asked
 from chat.models import Conversation, Message
 from chat.queries.typed_search import find_typed
-from chat.services import conversations
+from chat.services.library import conversations
 from tests.chat.factories import change_messages, make_conversation
 
 pytestmark = [pytest.mark.on_both, pytest.mark.django_db(transaction=True)]

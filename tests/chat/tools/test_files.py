@@ -13,12 +13,13 @@ from agent.attachments import fill_in_files, limit_files
 from agent.context.request import Request
 from agent.loop import Content
 from agent.messages import Block
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.model_server import build_request, get_counter
+from chat.engine.recent_messages import to_agent_message
+from chat.engine.state import load_state
 from chat.models import Attachment, Conversation, Message, Turn
-from chat.queries.conversation import load_state
-from chat.queries.model_server import build_request, get_counter
-from chat.queries.tails import to_agent_message
-from chat.services import attachments, branches
+from chat.services.library import attachments
+from chat.services.turns import branches
 from chat.tools.files import MOST_FILES
 from chat.tools.history import read_messages
 from chat.tools.scope import Scope

@@ -19,9 +19,9 @@ from pytest_django import Settings
 from agent.errors import ToolError
 from agent.tools import mcp
 from agent.tools.names import declare_name
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.models import Conversation, McpServer, Message, Turn
-from chat.services.rounds import STOPPED
+from chat.services.turns.rounds import STOPPED
 from demo.api.protocol import text, tool_use
 from tests.chat.factories import make_conversation, make_user
 from tests.chat.sockets import PATIENCE, Chat, Tab, sign_in

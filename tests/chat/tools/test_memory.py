@@ -9,11 +9,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client as Browser
 from django.utils import timezone
 
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.errors import Refused
 from chat.models import Conversation, Memory, MemoryProposal
-from chat.services import memories, projects
-from chat.services.sweep import sweep
+from chat.services.library import memories, projects
+from chat.services.turns.sweep import sweep
 from demo.api.protocol import tool_use
 from tests.chat.factories import make_user
 from tests.chat.sockets import Chat, Tab

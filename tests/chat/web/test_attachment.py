@@ -11,14 +11,15 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.errors import Refused
 from chat.html.message import render_message
 from chat.models import Attachment, Conversation, Message
-from chat.services import attachments, branches, conversations, endings, requests
-from chat.services.endings import TurnOutcome
-from chat.services.files import inspect
-from chat.services.sweep import sweep
+from chat.services.library import attachments, conversations
+from chat.services.library.files import inspect
+from chat.services.turns import branches, endings, requests
+from chat.services.turns.endings import TurnOutcome
+from chat.services.turns.sweep import sweep
 from demo.api.script import is_chat
 from tests.chat.factories import OWNER, make_conversation, make_user
 from tests.chat.sockets import Chat

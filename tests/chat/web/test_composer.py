@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.state import load_state
 from chat.models import Conversation, McpServer
-from chat.queries.conversation import load_state
-from chat.services import memories
+from chat.services.library import memories
 from tests.chat.factories import make_profile, make_turn, make_user
 from tests.chat.sockets import Chat
 

@@ -9,9 +9,9 @@ import pytest
 from django.test import AsyncClient, Client
 
 from accounts.models import User
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.models import Conversation, Message
-from chat.services import branches
+from chat.services.turns import branches
 from demo.api.script import is_chat
 from tests.chat.factories import OWNER, add_messages, make_conversation, make_turn, make_user
 from tests.chat.sockets import Chat

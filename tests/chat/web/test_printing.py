@@ -9,7 +9,7 @@ from django.test import AsyncClient
 from django.urls import reverse
 
 from accounts.models import User
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.models import Conversation
 from tests.chat.factories import (
     change_messages,

@@ -13,9 +13,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient, Client
 
 from accounts.models import User
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.models import Conversation, Memory, Project
-from chat.services import memories, projects
+from chat.services.library import memories, projects
 from tests.chat.factories import make_conversation, make_conversations, make_profile, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)

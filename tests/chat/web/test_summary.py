@@ -13,22 +13,23 @@ from django.urls import reverse
 from pytest_django.asserts import assertInHTML
 
 from accounts.models import User
-from agent.compaction.chapters import Chapter, Part, render_summary
-from agent.compaction.left import list_left
-from agent.compaction.pins import Pin, PinState
+from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.rendering import render_summary
+from agent.compaction.chapters.unsent import list_left
+from agent.compaction.instructions.pins import Pin, PinState
 from agent.search.values import IndexEntry
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.model_server import get_counter
+from chat.engine.state import load_state
 from chat.html.compaction_words import explain_compaction
 from chat.html.divider import render_divider
 from chat.html.figures import format_tokens
 from chat.live.runner import Runner
 from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
-from chat.queries.conversation import load_state
-from chat.queries.model_server import get_counter
 from chat.queries.preview import preview_compactions
 from chat.queries.summaries import read_chapters
-from chat.services import leaving_out, summaries
+from chat.services.summary import leaving_out, summaries
 from tests.chat.factories import (
     add_messages,
     make_compaction,

@@ -83,7 +83,7 @@ def test_the_same_request_gets_the_same_reply() -> None:
     [
         ("Write a Python function", "```python"),
         ("Compare them in a table", "|:-----|"),
-        ("Give me a list of ideas", "1. **Write**"),
+        ("Give me a list of ideas", "1. **Freeze.**"),
         ("How does the compaction work?", "80 % of the budget"),
         ("hello", "without an API key"),
         ("purple <b>*elephants*", "“purple \\<b\\>\\*elephants\\*”"),
@@ -91,7 +91,7 @@ def test_the_same_request_gets_the_same_reply() -> None:
 )
 def test_a_reply_shows_what_was_asked_for_and_that_it_is_no_ai(asked: str, shown: str) -> None:
     text = answer(chat(said(asked))).text
-    assert shown in text
+    assert text.count(shown) == 1
     assert "No AI is connected" in text
 
 
@@ -227,19 +227,9 @@ def test_a_chat_after_a_compaction_is_still_a_chat() -> None:
     assert "with a summary" in answer(request).text
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        chat(said("Write a short title for this conversation.\n\n<message>\nCan you please help "
-                  "me plan a trip to Norway in winter? Thanks\n</message>")),
-        {**chat(said("Please plan a trip to Norway in winter!")),
-         "system": "Give this conversation a title of at most six words."},
-        chat(said("plan a trip to Norway in winter"), {"role": "assistant", "content": "Sure."},
-             said("Now write a title for our conversation.")),
-    ],
-)  # fmt: skip
-def test_a_title_is_made_of_the_first_words_and_does_not_end_in_mid_phrase(
-    request_: dict[str, Any],
-) -> None:
-    assert recognise_kind(request_) == "title"
-    assert answer(request_).text == "Plan a trip to Norway"
+def test_a_title_is_made_of_the_first_words_and_does_not_end_in_mid_phrase() -> None:
+    asked = "Can you please help me plan a trip to Norway in winter? Thanks"
+    instruction = "Write a short title for this conversation."
+    request = chat(said(f"<conversation>\n{asked}\n</conversation>\n\n{instruction}"))
+    assert recognise_kind(request) == "title"
+    assert answer(request).text == "Plan a trip to Norway"

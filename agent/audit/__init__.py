@@ -1,0 +1,1 @@
+"""Whether the messages bear out what a summary says, told by code."""

@@ -1,0 +1,1 @@
+"""What code takes from the messages themselves, without a model."""

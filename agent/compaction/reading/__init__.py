@@ -1,0 +1,1 @@
+"""A model's reply read as a record, however it is laid out."""

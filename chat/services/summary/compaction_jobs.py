@@ -1,0 +1,179 @@
+"""The worker's side of a compaction: taken up, kept alive, charged, and handed in."""
+
+from dataclasses import dataclass
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.instructions.pins import Pin
+from agent.compaction.plan import Plan
+from agent.compaction.policy import Trigger
+from agent.engine import CompactedContext
+from agent.model.unreported import Spent
+from chat.engine.recent_messages import to_agent_message
+from chat.engine.state import RequestState, load_state
+from chat.models import Compaction, Conversation
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.protocol.events import CompactionPrepared
+from chat.queries.summaries import load_covered, read_chapters, read_chapters_before
+from chat.services.summary.compactions import (
+    CANCELLED,
+    CHANGED,
+    announce_end,
+    describe_for_log,
+    end,
+    fail,
+    make_current,
+)
+from chat.services.turns import charges
+from chat.services.turns.turns import next_lease_end
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class SummaryTask:
+    """What a worker needs to write a summary."""
+
+    compaction: Compaction
+    state: RequestState
+    plan: Plan
+    chapters: list[Chapter]
+    edited: list[Pin]  # of the version that it replaces
+
+
+def claim(compaction_id: int, pid: int) -> SummaryTask | None:
+    """Take up a compaction; None where it has ended or another worker has it."""
+    _end_with_owner(compaction_id)
+    claimed = Compaction.objects.filter(
+        pk=compaction_id, status=Compaction.Status.RUNNING, worker_pid=None
+    ).update(worker_pid=pid, started_at=timezone.now(), lease_expires=next_lease_end())
+    if not claimed:
+        return None
+    compaction = Compaction.objects.select_related("first", "through", "previous", "replaces").get(
+        pk=compaction_id
+    )
+    state = load_state(compaction.conversation_id)
+    through = compaction.through.number
+    return SummaryTask(
+        compaction=compaction,
+        state=state,
+        plan=Plan(
+            [to_agent_message(row) for row in load_covered(compaction)],
+            [m for m in state.context.messages if m.number > through],
+        ),
+        chapters=_read_chapters(compaction),
+        edited=[
+            pin
+            for chapter in read_chapters(compaction.replaces)
+            for pin in chapter.pins
+            if pin.edited and pin.number not in chapter.left_out
+        ],
+    )
+
+
+def _read_chapters(compaction: Compaction) -> list[Chapter]:
+    if compaction.trigger == Trigger.REWRITE and compaction.replaces:
+        return read_chapters_before(compaction.replaces)
+    return read_chapters(compaction.previous)
+
+
+def keep_spent(compaction_id: int, spent: Spent) -> bool:
+    """Keep what a running compaction has spent so far; False where it has been ended elsewhere."""
+    _end_with_owner(compaction_id)
+    kept = charges.describe_unbooked(spent)
+    running = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
+    return bool(running.update(**kept)) if kept else running.exists()
+
+
+def _end_with_owner(compaction_id: int) -> None:
+    """Cancel a compaction whose owner has been disabled."""
+    disabled = Compaction.objects.filter(pk=compaction_id, conversation__owner__is_active=False)
+    if disabled.exists():
+        fail(compaction_id, CANCELLED, cancelled=True)
+
+
+def is_waited_for(compaction_id: int) -> bool:
+    """Whether a turn waits for a compaction; it may have adopted it since it began."""
+    return Compaction.objects.filter(pk=compaction_id, turn__isnull=False).exists()
+
+
+def takes_extract(compaction_id: int) -> bool:
+    """Whether a summary by rule is better than none: where somebody waits, and has none yet of
+    these messages."""
+    rows = Compaction.objects.exclude(trigger=Compaction.Trigger.REWRITE)
+    return rows.filter(pk=compaction_id, turn__isnull=False).exists()
+
+
+def report_progress(compaction: Compaction, text: str) -> None:
+    """Show a step of a compaction in the page; a preparation stays in the background."""
+    if is_waited_for(compaction.pk):
+        emit(
+            conversation_group(compaction.conversation_id),
+            from_rows.compaction_progress(compaction, text),
+        )
+
+
+def charge_compaction(compaction: Compaction, spent: Spent) -> None:
+    """Charge the model calls to the compaction and its conversation, once, before the result is
+    handed in: they cost the same if it was cancelled or if they produced nothing useful."""
+    cost = charges.charge_compaction(compaction, spent)
+    if not (spent or spent.open):
+        return
+    log.info(
+        "compaction charged",
+        compaction=compaction.pk,
+        conversation=str(compaction.conversation_id),
+        calls=len(spent) + len(spent.open),
+        estimated=bool(spent.open),
+        cost=round(cost, 6),
+    )
+
+
+def complete(task: SummaryTask, written: CompactedContext) -> bool:
+    """Store a written summary: as the current version where a turn waits for it, else as ready.
+
+    Where the conversation's current version or the covered messages changed meanwhile, the
+    compaction fails instead: False.
+    """
+    result = written.result
+    with transaction.atomic():
+        # No deadlock with a turn that is just beginning another one and has the compaction locked.
+        conversations = Conversation.objects.select_for_update(no_key=True)
+        conversation = conversations.get(pk=task.compaction.conversation_id)
+        # Locked, so that no turn adopts it between this check and the end.
+        rows = Compaction.objects.select_for_update(of=("self",)).select_related("first", "through")
+        compaction = rows.get(pk=task.compaction.pk)
+        waited_for = compaction.turn_id is not None
+        unchanged = conversation.compaction_id == compaction.replaces_id and covers_the_same(task)
+        if unchanged and end(
+            compaction,
+            Compaction.Status.COMPLETED if waited_for else Compaction.Status.READY,
+            chapters=[chapter.as_dict() for chapter in result.chapters],
+            summary=written.summary.text,
+            engine=result.engine,
+            engine_reason=result.reason,
+            audit=result.audit,
+            tokens_after=written.tokens,
+            messages_after=written.context.message_count,
+        ):
+            if waited_for:
+                make_current(conversation, compaction, written_for=task.state)
+                announce_end(compaction)
+                group = conversation_group(conversation.pk)
+                emit_later(group, lambda: from_rows.context_usage(load_state(conversation.pk)))
+            else:
+                log.info("compaction prepared", **describe_for_log(compaction))
+                emit(conversation_group(conversation.pk), CompactionPrepared(compaction.pk))
+            return True
+    fail(task.compaction.pk, CHANGED)
+    return False
+
+
+def covers_the_same(task: SummaryTask) -> bool:
+    """Whether the messages that were read are still those of the compaction's range."""
+    now = [row.number for row in load_covered(task.compaction).only("number")]
+    return now == [message.number for message in task.plan.summarise]
