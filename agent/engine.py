@@ -20,11 +20,11 @@ from agent.compaction.plan import (
 from agent.compaction.policy import BACKGROUND, ContextLoad, Extent, Policy, Trigger, find_trigger
 from agent.compaction.writing.deadline import OutOfTime, finish_in_time
 from agent.compaction.writing.job import Job, WrittenSummary
-from agent.context.assemble import Context, Size, measure, trim
-from agent.context.previews import decide_cuts, sum_sent_tokens
-from agent.context.pruning import Pruning, plan_pruning
+from agent.context.assemble import Context, Size, measure
 from agent.context.request import CACHE_SECONDS, find_long_pause
-from agent.context.shortening import shorten_turn
+from agent.context.shortening.previews import decide_cuts, sum_sent_tokens
+from agent.context.shortening.pruning import Pruning, plan_pruning
+from agent.context.shortening.trimming import shorten_turn, trim
 from agent.context.summary import Summary
 from agent.errors import gettext_noop
 from agent.messages import AgentMessage, RawTokens, RealTokens, Usage
@@ -68,7 +68,7 @@ class MeteredContext:
 
     @property
     def fits(self) -> bool:
-        return self.used <= self.limits.prompt_limit
+        return self.used <= self.limits.request_limit
 
 
 def meter(
@@ -84,11 +84,11 @@ def meter(
         start -= 1
     after = context.messages[start:]
     certain = _certain_before(context, size, after)
-    if not is_believable(report.usage.prompt, certain, context.limits.factor):
+    if not is_believable(report.usage.request_tokens, certain, context.limits.factor):
         return MeteredContext(context, size, size.total, estimated=True, doubted=True)
     newer = sum_sent_tokens([m for m in after if m.number > report.number], context.limits)
     if report.complete and not _believes_output(context, report, after):
-        used = report.usage.prompt + sum_sent_tokens(after, context.limits)
+        used = report.usage.request_tokens + sum_sent_tokens(after, context.limits)
         return MeteredContext(context, size, RealTokens(used), estimated=True, doubted=True)
     if report.complete:
         in_turn = context.messages[-1].holds_tool_results
@@ -96,7 +96,7 @@ def meter(
         used = report.usage.total - (0 if in_turn or kept else report.thinking) + newer
         return MeteredContext(context, size, RealTokens(used), estimated=newer > 0)
     # The report came with the first event, before most of the text.
-    used = report.usage.prompt + sum_sent_tokens(after, context.limits)
+    used = report.usage.request_tokens + sum_sent_tokens(after, context.limits)
     return MeteredContext(context, size, RealTokens(used), estimated=True)
 
 
@@ -189,7 +189,7 @@ def next_step(
     none of these is due or possible, send what fits."""
     if situation.asked and not situation.is_breaker_open():
         return Compact(Trigger.TOOL)
-    load = ContextLoad(metered.used, metered.limits, situation.rounds, metered.context.tail_count)
+    load = ContextLoad(metered.used, metered.limits, situation.rounds, metered.context.recent_count)
     trigger = find_trigger(load, policy)
     if policy.enabled and _swaps(metered, policy, situation, trigger):
         return Swap()
@@ -243,7 +243,7 @@ def _pruning(
         context.limits,
         counter,
         uncached=not situation.warm,
-        keep_tokens=0 if trigger else policy.tail_tokens(context.limits),
+        keep_tokens=0 if trigger else policy.recent_tokens(context.limits),
     )
 
 
@@ -256,7 +256,7 @@ def _rewrites_anyway(metered: MeteredContext, policy: Policy, situation: Situati
 def send_or_trim(metered: MeteredContext, most: int | None = None) -> Send | Trim:
     """What to do where nothing can be compacted any more. `most`: tokens that the server takes,
     where it has said that they are fewer."""
-    limit = metered.limits.prompt_limit
+    limit = metered.limits.request_limit
     limit = limit if most is None else min(limit, most)
     return Send() if metered.used <= limit else Trim(RealTokens(limit))
 
@@ -291,11 +291,11 @@ def measure_sent(metered: MeteredContext, sent: Context, counter: TokenCounter) 
 
 
 def learn_from_reply(factor: Factor, raw: RawTokens, usage: Usage, reply: AgentMessage) -> Factor:
-    """The factor after a reply to a prompt of `raw` tokens: the same where its server reported
+    """The factor after a reply to a request of `raw` tokens: the same where its server reported
     fewer tokens of output than the reply holds."""
     if not is_output_believable(usage.output_tokens, reply, factor):
         return factor
-    return factor.learn(raw, usage.prompt)
+    return factor.learn(raw, usage.request_tokens)
 
 
 def wants_preparation(used: int, limits: Limits, policy: Policy, messages: int = 0) -> bool:
@@ -310,7 +310,7 @@ def find_pause_to_use(
 ) -> float | None:
     """After a reply: in how many seconds a summary is prepared if the user has not come back; None:
     not at all. Only for large contexts of users who came back after `pauses` (seconds) of which one
-    outlived the short cache. `cached`: for how many seconds the server keeps the prompt."""
+    outlived the short cache. `cached`: for how many seconds the server caches the request."""
     large = policy.idle_ratio > 0 and used >= policy.idle_tokens(limits)
     returned = find_long_pause(pauses) is not None
     if used >= policy.near_tokens(limits):
@@ -328,8 +328,8 @@ def plan_next(
     extent: Extent = Extent.THOROUGH,
 ) -> Plan | None:
     """What a compaction would summarise and keep now, of that `extent` where a person asks for it;
-    None: too little to summarise. One that is prepared is used at the trigger: until then its kept
-    tail grows."""
+    None: too little to summarise. One that is prepared is used at the trigger: until then
+    more messages come."""
     context = metered.context
     coming = 0
     if trigger == Trigger.PREPARED:

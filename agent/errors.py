@@ -49,7 +49,7 @@ class AgentError(Exception):
     `code` is stable, `message` names the cause and the next step and is marked with
     `gettext_noop`, `said` is what the server said about it in its own words, without secrets,
     `retryable` says whether the same request may succeed later, `retry_after` in how many seconds
-    where the server said so, `share_taken` how much of a prompt that was too long its server would
+    where the server said so, `share_taken` how much of a request that was too long its server would
     take (0 to 1), where it told.
     """
 

@@ -45,9 +45,9 @@ class AgentMessage:
     `pasted` are the parts of its text, in characters, that its author did not type; None:
     unknown. `thinking`: what its model reported of its thinking. `at`: when it was stored, in
     seconds of the clock; 0: unknown. `cut_factor`: the tokens of its model by which it was decided
-    how much of it is sent (`agent.context.previews.decide_cuts`); 0: not decided yet. `zone`: where
-    its author was. `time_line`: what requests say before it of the time, which `tokens` count; see
-    `agent.clock`.
+    how much of it is sent (`agent.context.shortening.previews.decide_cuts`); 0: not decided yet.
+    `zone`: where its author was. `time_line`: what requests say before it of the time, which
+    `tokens` count; see `agent.clock`.
 
     What follows from its blocks is found out once: a process keeps the messages of its
     conversations, and every request looks at all of them."""
@@ -66,7 +66,7 @@ class AgentMessage:
     @cached_property
     def plain(self) -> ApiMessage | None:
         """The message for the API where that depends on nothing else: it is all text, without
-        citations, and not all blank. None: see `agent.context.history`."""
+        citations, and not all blank. None: see `agent.context.api_messages`."""
         if any(block["type"] != "text" or block.get("citations") for block in self.blocks):
             return None
         texts = [block.get("text", "") for block in self.blocks]
@@ -117,13 +117,13 @@ class Usage:
         return cls(**{name: _tokens(usage.get(name)) for name in cls.__slots__})
 
     @property
-    def prompt(self) -> int:
-        """The whole prompt: `input_tokens` alone leaves out what the cache served."""
+    def request_tokens(self) -> int:
+        """Tokens of the whole request: `input_tokens` alone leaves out what the cache served."""
         return self.input_tokens + self.cache_read_input_tokens + self.cache_creation_input_tokens
 
     @property
     def total(self) -> int:
-        return self.prompt + self.output_tokens
+        return self.request_tokens + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))

@@ -156,9 +156,9 @@ class Factor:
 
 
 def is_believable(reported: int, estimate: RealTokens, factor: Factor) -> bool:
-    """Whether a prompt can have had so few tokens: no estimate of text is twice too high, but there
-    are servers that report only what their cache did not hold. A `factor` that was not learned yet
-    may be too high itself."""
+    """Whether a request can have had so few tokens: no estimate of text is twice too high, but some
+    servers report only what their cache did not hold. A `factor` that was not learned yet may be
+    too high itself."""
     if not factor.samples:
         estimate = min(estimate, RealTokens(factor.raw(estimate)))
     return reported >= BELIEVED_SHARE * estimate
@@ -202,8 +202,8 @@ class Limits:
         return max(self.usual_reserve, self.max_tokens)
 
     @property
-    def prompt_limit(self) -> int:
-        """The largest prompt to send: the rest of the window is the reply's, and 1 % margin for
+    def request_limit(self) -> int:
+        """The largest request to send: the rest of the window is the reply's, and 1 % margin for
         what the estimate misses."""
         return self.window - self.reserve - self.window // 100
 

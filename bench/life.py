@@ -1,9 +1,9 @@
 """What a conversation still holds of its first tenth after a long life: thousands of messages, and
 a scripted writer that leaves out half of what it should record.
 
-`python -m bench.life --data DIRECTORY --budget 34000`, where the directory holds `beam/`; without
-it the messages are made up. Fifteen decisions and values and five reversals are planted; what the
-next request says of them is counted.
+`python -m bench.life [--data DIRECTORY]`, where the directory holds `beam/`; without it the
+messages are made up. Fifteen decisions and values and five reversals are planted; what the next
+request says of them is counted, and what it lacks is printed.
 """
 
 import argparse
@@ -25,12 +25,12 @@ from agent.context.request import Request
 from agent.context.summary import Summary
 from agent.engine import compact
 from agent.messages import AgentMessage, Role
-from agent.model.reply import Reply, fold_message
+from agent.model.reply import Reply
 from agent.tokens import Factor, Limits, Model, Prices, TokenCounter
 from bench.processes import ROOT
 from bench.replay.conversations import read_beam
+from bench.replay.plain import RememberingCounter
 from bench.replay.summariser import find_entries, previous_bullets, split_sentences
-from bench.replay.tally import RememberingCounter
 from bench.report import Report
 from demo.api import protocol
 from demo.api.recording import join_text
@@ -197,7 +197,7 @@ class CarelessWriter:
     async def complete(self, request: Request) -> Reply:
         """As `agent.model.client.Client.complete`."""
         blocks = [protocol.text(self._write(request.body()))]
-        return fold_message({"content": blocks, "stop_reason": "end_turn", "usage": {}})
+        return Reply(blocks, "end_turn", complete=True)
 
     def _write(self, body: Mapping[str, Any]) -> str:
         asked = join_text(messages_of(body)[-1])
@@ -371,13 +371,12 @@ WRITERS: dict[str, Sequence[str]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--budget", type=int, default=34_000)
+    parser = argparse.ArgumentParser(prog="python -m bench.life", description=__doc__)
+    parser.add_argument("--data", type=Path, help="holds beam/")
+    parser.add_argument("--budget", type=int, default=34_000, help="of the context, in tokens")
     parser.add_argument("--messages", type=int, default=3_000)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--languages", nargs="*", default=list(LANGUAGES))
-    parser.add_argument("--show", type=int, help="print the summary after so many compactions")
+    parser.add_argument("--seeds", type=int, default=2, help="lives of each kind")
+    parser.add_argument("--languages", nargs="*", default=list(LANGUAGES), choices=LANGUAGES)
     options = parser.parse_args()
     report = Report("A long life")
     counter = RememberingCounter(ROOT / "var" / "tiktoken")
@@ -396,8 +395,7 @@ def main() -> None:
         report.add(f"{name}.current", found.current, "of 5", at_least=REVERSALS)
         report.add(f"{name}.stale", len(found.stale), "lines", 0)
         report.add(f"{name}.compactions", len(life.texts), "compactions")
-        if options.show:
-            print(life.texts[: options.show][-1], *found.missing, *found.stale, sep="\n")
+        print(*found.missing, *found.stale, sep="\n")
     report.print_table()
 
 

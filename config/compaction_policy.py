@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from agent.compaction.policy import ENGINES, ChapterForm, Engine, Policy
+from agent.compaction.policy import METHODS, ChapterForm, Method, Policy
 from config.variables import Variables
 
 VARIABLES = {
@@ -61,7 +61,7 @@ def site_policy(env: Variables, **defaults: Any) -> dict[str, Any]:
     if wrong := [*_out_of_range(values), *_at_odds(Policy(**values))]:
         raise ImproperlyConfigured(" ".join(wrong))
     return values | {
-        "engine": Engine(values["engine"]),
+        "engine": Method(values["engine"]),
         "summary_form": ChapterForm(values["summary_form"]),
     }
 
@@ -72,7 +72,7 @@ def _read(env: Variables, name: str, defaults: dict[str, Any]) -> Any:
         bool: env.bool,
         int: partial(env.int, least=-inf),  # RANGES comes later
         float: partial(env.float, least=-inf),
-        Engine: env.str,
+        Method: env.str,
         ChapterForm: env.str,
     }
     return readers[type(default)](VARIABLES[name], default)
@@ -90,8 +90,8 @@ def _out_of_range(values: dict[str, Any]) -> list[str]:
 
 def _at_odds(policy: Policy) -> list[str]:
     wrong = []
-    if policy.engine not in ENGINES:
-        names = ", ".join(ENGINES)
+    if policy.engine not in METHODS:
+        names = ", ".join(METHODS)
         wrong.append(f"COMPACTION_ENGINE is “{policy.engine}”; it can be one of: {names}.")
     if policy.summary_form not in list(ChapterForm):
         names = ", ".join(ChapterForm)

@@ -6,8 +6,10 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from chat.web import (
     attachment,
+    budgets,
     composer,
     conversation,
+    exports,
     instructions,
     left,
     memory,
@@ -41,11 +43,10 @@ project_paths = [
     path("", project.project, name="project"),
     path("archive/", project.project_archive, name="project_archive"),
     path("delete/", project.project_delete, name="project_delete"),
-    path("export.zip", project.project_export_zip, name="project_export"),
+    path("export.zip", exports.project_export_zip, name="project_export"),
     path("files/", project.project_files, name="project_files"),
     path("files/<uuid:file>/", project.project_file_delete, name="project_file_delete"),
 ]
-exports = message.conversation_export
 handler429 = "accounts.views.too_many_attempts"  # django-allauth looks it up here
 site_paths: list[URLPattern | URLResolver] = [
     path("", conversation.home, name="home"),
@@ -61,10 +62,17 @@ site_paths: list[URLPattern | URLResolver] = [
     path(
         "c/<uuid:pk>/outline/<int:after>/<int:before>/", outline.outline_turns, name="outline_turns"
     ),
-    path("c/<uuid:pk>/export.md", exports, {"form": "markdown"}, name="export_markdown"),
-    path("c/<uuid:pk>/export.json", exports, {"form": "json"}, name="export_json"),
+    path(
+        "c/<uuid:pk>/export.md",
+        exports.conversation_export,
+        {"form": "markdown"},
+        name="export_markdown",
+    ),
+    path(
+        "c/<uuid:pk>/export.json", exports.conversation_export, {"form": "json"}, name="export_json"
+    ),
     path("c/<uuid:pk>/print/", printing.conversation_print, name="conversation_print"),
-    path("c/<uuid:pk>/usage/", message.usage, name="usage"),
+    path("c/<uuid:pk>/usage/", budgets.usage, name="usage"),
     path("c/<uuid:pk>/rename/", conversation.conversation_rename, name="conversation_rename"),
     path("c/move/", project.conversations_move, name="conversations_move"),
     path("c/<uuid:pk>/move/", project.conversation_move, name="conversation_move"),

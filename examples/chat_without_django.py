@@ -97,7 +97,7 @@ class Chat:
             print(f"[not compacted: {error}]\n")
             return
         self.context, self.chapters = done.context, done.result.chapters
-        print(f"[{len(plan.summarise)} messages compacted: {done.result.engine}]\n")
+        print(f"[{len(plan.summarise)} messages compacted: {done.result.method}]\n")
 
 
 async def main() -> None:

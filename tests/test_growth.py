@@ -34,9 +34,9 @@ from agent.compaction.skills import HEADINGS
 from agent.compaction.topics import find_topic_start
 from agent.compaction.writing.continuing import read_complete
 from agent.compaction.writing.requests import render_outline_line, serialise
-from agent.context import pruning
 from agent.context.assemble import DEFUSED, FENCE
-from agent.context.previews import _head_and_tail
+from agent.context.shortening import pruning
+from agent.context.shortening.previews import _head_and_tail
 from agent.context.summary import CURRENT_WORK, INDEX_HEADING, PINS_HEADING, SEPARATOR, Summary
 from agent.messages import AgentMessage, plain_text, sanitise_text
 from agent.model import api_errors, overflow

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from agent.audit.citations import judge_with_mended_citations
+from agent.audit.citations import check_with_mended_citations
 from agent.audit.evidence import FENCE, UNVERIFIED, Source, find_citations, remove_citations
-from agent.audit.grounding import BULLET, REPLACED, Verdict, judge_sentence, may_tell
+from agent.audit.grounding import BULLET, REPLACED, Verdict, check_sentence, shares_content
 from agent.audit.quotes import NO_QUOTES, SENTENCE_END, Found, GivenQuotes, Quote
 from agent.context.summary import FACTS, KNOWN_HEADINGS
 from agent.messages import AgentMessage
@@ -131,8 +131,8 @@ def audit(text: str, source: Source, given: GivenQuotes = NO_QUOTES) -> tuple[st
         elif not stripped or _is_none(stripped):
             lines.append(line)
         elif BULLET.match(line):
-            mended, verdict = judge_with_mended_citations(line, source, heading)
-            found = given.bear_out(line.strip(), heading, verdict, source)
+            mended, verdict = check_with_mended_citations(line, source, heading)
+            found = given.find_support(line.strip(), heading, verdict, source)
             verdict = Verdict(True) if found else verdict
             kept = _rewrite(mended, verdict, found, source, given, findings)
             (lines if verdict.typed else facts).extend(kept)
@@ -242,10 +242,10 @@ def _check_sentence(
     said: str, source: Source, given: GivenQuotes, findings: Findings
 ) -> bool | None:
     """Whether what cites nothing is borne out; None where nothing supports it at all."""
-    verdict = judge_sentence(said, source)
+    verdict = check_sentence(said, source)
     if verdict.supported:
         return True
-    found = given.bear_out(said, "", verdict, source)
+    found = given.find_support(said, "", verdict, source)
     if found:
         findings.keep(said, found)
         return True
@@ -274,7 +274,7 @@ def rests_on(text: str, *messages: AgentMessage) -> bool:
     numbers = {message.number for message in messages}
     return any(
         not numbers.isdisjoint(find_citations(line))
-        or (_FROM_EARLIER.search(line) and any(may_tell(line, each) for each in messages))
+        or (_FROM_EARLIER.search(line) and any(shares_content(line, each) for each in messages))
         for line in text.splitlines()
     )
 

@@ -24,7 +24,7 @@ from agent.audit.facts.names import find_names
 from agent.audit.facts.speakers import SPEAKERS
 from agent.audit.facts.values import Value, find_values
 from agent.audit.facts.words import clean, find_content_words, is_cjk
-from agent.audit.grounding import BULLET, LONGEST, REPLACED, Verdict, find_claims, judge_bullet
+from agent.audit.grounding import BULLET, LONGEST, REPLACED, Verdict, check_bullet, find_claims
 from agent.search.values import find_identifiers
 
 NEAR = 4  # messages before and after the cited one in which it is looked for after its neighbours
@@ -106,14 +106,14 @@ class _Statement:
         return not lacking.isdisjoint(self.names) and bool(names.difference(self.names))
 
 
-def judge_with_mended_citations(line: str, source: Source, heading: str) -> tuple[str, Verdict]:
+def check_with_mended_citations(line: str, source: Source, heading: str) -> tuple[str, Verdict]:
     """A bullet with the numbers of the messages that bear it out, as far as code can tell, and the
     verdict about it. Numbers are changed only where that makes nothing worse."""
-    verdict = judge_bullet(line, source, heading)
+    verdict = check_bullet(line, source, heading)
     mended = mend_citations(line, source, heading, doubted=not verdict.supported)
     if mended == line:
         return line, verdict
-    better = judge_bullet(mended, source, heading)
+    better = check_bullet(mended, source, heading)
     if better.supported and not better.wrong and better.typed >= verdict.typed:
         return mended, better
     return line, verdict

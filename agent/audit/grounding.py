@@ -51,7 +51,7 @@ class Verdict:
     missing: Sequence[str] = ()
 
 
-def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
+def check_bullet(line: str, source: Source, heading: str) -> Verdict:
     """A bullet under a heading, looked up in the messages that it cites."""
     replaced = REPLACED.match(line)
     holds = line[replaced.end() :] if replaced else BULLET.sub("", line, count=1)
@@ -110,7 +110,7 @@ def _is_question(text: str) -> bool:
     return text.rstrip().endswith(("?", "？", "؟")) and len(split_sentences(text)) == 1
 
 
-def judge_sentence(sentence: str, source: Source) -> Verdict:
+def check_sentence(sentence: str, source: Source) -> Verdict:
     """A sentence that cites nothing, looked up in all messages."""
     body = clean(sentence)
     values, exact = find_claims(body[:LONGEST])
@@ -122,7 +122,7 @@ def judge_sentence(sentence: str, source: Source) -> Verdict:
     return Verdict(False, f"in no message: {', '.join(missing)}", some, missing=missing)
 
 
-def may_tell(line: str, message: AgentMessage) -> bool:
+def shares_content(line: str, message: AgentMessage) -> bool:
     """Whether a line shares a value or content words with a message."""
     said, body = Evidence([plain_text(message.blocks)]), clean(strip_citations(line))
     return _is_backed(body, said) or any(map(said.holds, find_identifiers(body)))

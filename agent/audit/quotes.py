@@ -30,14 +30,14 @@ from agent.audit.grounding import (
     OPPOSITE,
     UNRELATED,
     Verdict,
+    check_bullet,
+    check_sentence,
     find_claims,
-    judge_bullet,
-    judge_sentence,
 )
 from agent.audit.rewording import denies_in_its_words, leave_out, list_reworded
 from agent.audit.word_runs import LONGEST, WordRuns
 from agent.authorship.typed import read_typed_words
-from agent.context.history import text_block
+from agent.context.api_messages import text_block
 from agent.messages import AgentMessage, plain_text
 
 SHORTEST = 3  # words of a quote
@@ -94,7 +94,9 @@ class GivenQuotes:
     def __contains__(self, said: object) -> bool:
         return said in self._given
 
-    def bear_out(self, said: str, heading: str, verdict: Verdict, source: Source) -> list[Found]:
+    def find_support(
+        self, said: str, heading: str, verdict: Verdict, source: Source
+    ) -> list[Found]:
         """The quotes that bear a statement out which a rule doubts, with what it lacks as the
         verdict has it; none where they do not. What no rule doubted may stand elsewhere in the
         messages that it cites. A goal has to be in words that the user typed."""
@@ -220,8 +222,8 @@ def _list_computed(body: str, verdict: Verdict, quoted: Evidence) -> Sequence[st
 
 def _judge(said: str, heading: str, quoted: Source, numbers: Iterable[int]) -> Verdict:
     if not BULLET.match(said):
-        return judge_sentence(said, quoted)
-    return judge_bullet(f"{said} [{' '.join(f'#{n}' for n in numbers)}]", quoted, heading)
+        return check_sentence(said, quoted)
+    return check_bullet(f"{said} [{' '.join(f'#{n}' for n in numbers)}]", quoted, heading)
 
 
 def _list_names(body: str, missing: Iterable[str]) -> Sequence[str]:
@@ -260,7 +262,7 @@ def _is_about(body: str, verdict: Verdict, cited: Evidence, quoted: Evidence) ->
     return shared >= AS_NEAR * nearest
 
 
-def keep_standing(quotes: Iterable[Quote], *texts: str) -> tuple[Quote, ...]:
+def keep_quotes_in(quotes: Iterable[Quote], *texts: str) -> tuple[Quote, ...]:
     """The quotes whose statements stand in one of the texts, word for word."""
     quotes = tuple(quotes)
     stand = {said for text in texts for said in _list_said(text)} if quotes else set()

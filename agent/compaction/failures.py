@@ -29,7 +29,7 @@ class Declined(SummaryRejected):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What was tried before: the `step`, an engine's name, and why it failed. `cause`: a
+    """What was tried before: the `step`, a method's name, and why it failed. `cause`: a
     sentence for logs; `code`: an ErrorCode, the Reason why it was not tried, or `REJECTED`; `said`:
     what the server said about it, or what is wrong with a rejected text, as a clause."""
 

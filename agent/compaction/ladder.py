@@ -1,6 +1,8 @@
-"""Writing the next state of a summary: the ladder from the best request to the last resort.
+"""Writing the next state of a summary, down the ladder: the methods of asking a model in their
+order (`agent.compaction.writing.choice.LADDER`), and at its end the extract, which needs none.
 
-Each rung writes a chapter and checks it; what fails falls to the next. Nothing is stored here.
+Each method writes a chapter and checks it; where one fails, the next is tried. Nothing is stored
+here.
 """
 
 import asyncio
@@ -11,7 +13,7 @@ from math import inf
 from agent.attachments import with_texts
 from agent.audit.audit import Findings
 from agent.audit.grounding import REPLACED
-from agent.audit.quotes import keep_standing
+from agent.audit.quotes import keep_quotes_in
 from agent.authorship.typed import read_typed_words, read_written_text
 from agent.clock import Days
 from agent.compaction.chapters.chapter import Chapter, Part
@@ -28,30 +30,30 @@ from agent.compaction.chapters.superseding import (
     join_current_work,
     split_current_work,
 )
-from agent.compaction.extraction.decisions import Change, find_settled
+from agent.compaction.extraction.decisions import Change, find_decisions
 from agent.compaction.extraction.extract import extract
-from agent.compaction.extraction.files import list_touched
-from agent.compaction.extraction.phrases import Frame, choose_frame
+from agent.compaction.extraction.files import list_touched_files
+from agent.compaction.extraction.phrases import Phrases, choose_phrases
 from agent.compaction.failures import Failure, SummaryRejected
 from agent.compaction.instructions.named import Named
 from agent.compaction.instructions.pins import Pin
 from agent.compaction.plan import apply_compaction, render_chapters
-from agent.compaction.policy import Engine, Reason
+from agent.compaction.policy import Method, Reason
 from agent.compaction.writing.choice import (
     MOST_REJECTED,
     Choice,
     choose,
     explain_why_not,
-    list_engines_from,
+    list_methods_from,
     split_into_parts,
 )
 from agent.compaction.writing.deadline import OutOfTime, finish_in_time
 from agent.compaction.writing.drafting import cut_statements, cut_text
 from agent.compaction.writing.job import Job, WrittenSummary, choose_form, convert_to_raw
-from agent.compaction.writing.methods import RUNGS
+from agent.compaction.writing.methods import WRITERS
 from agent.compaction.writing.requests import Part as RequestPart
 from agent.context.assemble import measure
-from agent.context.pruning import shorten_text
+from agent.context.shortening.texts import shorten_text
 from agent.context.summary import CURRENT_WORK, DECISIONS, FILES
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import AgentMessage, RawTokens
@@ -73,8 +75,8 @@ HOPELESS = frozenset(
 async def summarise(job: Job) -> WrittenSummary:
     """The next state: a new chapter for the plan, and all of them merged where they are too large.
 
-    Falls from rung to rung down to the extract, which cannot fail, and at once when time is up.
-    Raises SummaryRejected where there is nothing to read, or every rung failed and no extract is
+    Goes from method to method down to the extract, which cannot fail, and at once when time is up.
+    Raises SummaryRejected where there is nothing to read, or every method failed and no extract is
     wanted: switched off, or nobody waits and the next reply tries again.
     """
     result = await _write(job)
@@ -99,7 +101,7 @@ async def _write(job: Job) -> WrittenSummary:
     choice = choose(job)
     result = WrittenSummary(
         list(job.chapters),
-        choice.engine,
+        choice.method,
         choice.reason,
         choice.dollars,
         failures=list(choice.skipped),
@@ -110,35 +112,35 @@ async def _write(job: Job) -> WrittenSummary:
         text, result.reason = None, Reason.TIME_UP
         if result.draft:  # only its correction was late
             return _append(job, result, result.use(result.draft, job.plan.summarise))
-        result.failures.append(Failure.skipped(result.engine, Reason.TIME_UP))
+        result.failures.append(Failure.skipped(result.method, Reason.TIME_UP))
     if text is not None:
         return _append(job, result, text)
-    if choice.skipped or choice.engine != Engine.EXTRACT:  # not by setting
+    if choice.skipped or choice.method != Method.EXTRACT:  # not by setting
         if not job.policy.extract_on_failure or not await _waited_for(job):
             raise SummaryRejected(result.failures[-1].cause, result.failures)
-        result.engine = Engine.EXTRACT
+        result.method = Method.EXTRACT
     result.findings += _find_unread(job)
     return _append(job, result, _extract(job, result))
 
 
 async def _ask(job: Job, choice: Choice, result: WrittenSummary) -> str | None:
-    """The plan's chapter by the first rung that can; None where none can. What cannot be used is
+    """The plan's chapter by the first method that can; None where none can. What cannot be used is
     asked for at most `MOST_REJECTED` times, and never twice in the same words, except to have it
     corrected."""
     failed: list[Sequence[RequestPart]] = []
-    for engine in list_engines_from(choice.engine):
-        parts = [] if engine == Engine.WARM_PREFIX else split_into_parts(job, engine)
+    for method in list_methods_from(choice.method):
+        parts = [] if method == Method.WARM_PREFIX else split_into_parts(job, method)
         if parts in failed:
             continue
-        if engine != choice.engine and (why := explain_why_not(job, engine)):
-            result.failures.append(Failure.skipped(engine, why))
+        if method != choice.method and (why := explain_why_not(job, method)):
+            result.failures.append(Failure.skipped(method, why))
             continue
-        result.engine, before = engine, result.findings
+        result.method, before = method, result.findings
         try:
-            return await RUNGS[engine](job, result)
+            return await WRITERS[method](job, result)
         except (AgentError, SummaryRejected) as error:
             result.findings, result.named = before, Named()
-            result.failures.append(Failure.of(engine, error))
+            result.failures.append(Failure.of(method, error))
             result.reason = Reason.FAILURE
             code = error.code if isinstance(error, AgentError) else None
             if code in HOPELESS or result.extra >= MOST_REJECTED:
@@ -187,7 +189,7 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     covered = job.plan.summarise
     prompts = [message for message in covered if message.is_prompt]
     known = [entry for chapter in job.chapters for entry in chapter.index]
-    index, changes = find_settled(prompts, known)
+    index, changes = find_decisions(prompts, known)
     chapter = Chapter(
         text,
         first=covered[0].number,
@@ -213,7 +215,7 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
         whole = compose([*list_statements(text), *missing])
         chapter = replace(chapter, parts=(Part(chapter.first, chapter.through, whole),))
     earlier = [keep_own_work(each) for each in result.chapters]
-    quotes = keep_standing(result.findings.quotes, *(part.text for part in chapter.written), text)
+    quotes = keep_quotes_in(result.findings.quotes, *(part.text for part in chapter.written), text)
     chapters = [*earlier, replace(chapter, text=text, quotes=quotes)]
     result.chapters = keep_edits(retire_pins(chapters, result.named), job.edited)
     return result
@@ -222,7 +224,7 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
 def _list_files(job: Job, result: WrittenSummary, text: str) -> list[str]:
     """The files that the messages' calls touched, as bullets for a chapter with this text."""
     asked = choose_form(job, result.chapters).tokens
-    return list_touched(
+    return list_touched_files(
         job.plan.summarise,
         known=text,
         earlier="\n".join(chapter.text for chapter in result.chapters),
@@ -247,7 +249,7 @@ def _pins(result: WrittenSummary, prompts: Sequence[AgentMessage]) -> tuple[Pin,
     """The user's standing instructions: those that the model named, with what it may have
     forgotten; or by their wording."""
     named = result.named
-    add = named.add_by_rule if result.engine == Engine.EXTRACT else named.add_unnamed
+    add = named.add_by_rule if result.method == Method.EXTRACT else named.add_unnamed
     add(prompts, result.earlier)
     return named.in_order
 
@@ -263,16 +265,16 @@ def _room_for_request(job: Job, result: WrittenSummary, text: str) -> float:
 def _last_request(job: Job, message: AgentMessage, room: float) -> str:
     """The user's own words in their last message, or where they typed none, what it holds: as many
     as there is room for, "" for none."""
-    frame = choose_frame(job.plan.summarise)
-    lines = (_quote_request(frame, message, characters) for characters in QUOTED)
+    phrases = choose_phrases(job.plan.summarise)
+    lines = (_quote_request(phrases, message, characters) for characters in QUOTED)
     return next((line for line in lines if job.counter.count(line) < room), "")
 
 
-def _quote_request(frame: Frame, message: AgentMessage, characters: int) -> str:
+def _quote_request(phrases: Phrases, message: AgentMessage, characters: int) -> str:
     if own := read_typed_words(message):
-        name, words = frame.last_request, own
+        name, words = phrases.last_request, own
     else:
-        name, words = frame.last_sent, read_written_text(message)
+        name, words = phrases.last_sent, read_written_text(message)
     return f"- {name}: “{shorten_text(' '.join(words.split()), characters)}” [#{message.number}]"
 
 

@@ -9,14 +9,14 @@ from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.policy import Extent, Policy, Trigger
 from agent.compaction.topics import find_topic_start
 from agent.context.assemble import Context
-from agent.context.message_list import begin_within_turn
-from agent.context.previews import count_sent_tokens, sum_sent_tokens
+from agent.context.message_list import starts_within_turn
+from agent.context.shortening.previews import count_sent_tokens, sum_sent_tokens
 from agent.context.summary import Summary
 from agent.messages import AgentMessage, RealTokens
 from agent.tokens import Limits, TokenCounter
 
-# What a person asks for should be worth asking: the tail is at most this share of the messages'
-# tokens. A gentle compaction still frees about half, and keeps twice as much of what is going on.
+# Of the messages' tokens: so many recent ones are kept at most where a person asks, so that it was
+# worth asking. A gentle compaction frees about half, and keeps twice as much of what is going on.
 KEPT_BY_HAND = {Extent.THOROUGH: 0.25, Extent.GENTLE: 0.5}
 
 
@@ -39,15 +39,17 @@ def plan_compaction(
     extent: Extent = Extent.THOROUGH,
     coming: int = 0,
 ) -> Plan | None:
-    """Cut the messages after the current summary into those to summarise and the kept tail.
+    """Cut the messages after the current summary into those to summarise and the recent
+    messages, which stay word for word.
 
-    What stays in the prompt anyway is `fixed`, system prompt and summary in tokens, and `first`,
-    see `find_protected_first`. The tail is the last exchange, then up to `keep_recent_messages` or
-    `keep_recent_tokens` while the context stays under its target; asked for by a person, at most
-    the share of its `extent`. Where code can see that a topic begins in its older half, it begins
-    there. One that is not automatic and would find nothing keeps the last exchange only. Where the
-    number of messages is limited, half of that are kept at most. `coming`: tokens that will come
-    before the plan is carried out, and count as kept.
+    What stays in the request anyway is `fixed`, system prompt and summary in tokens, and `first`,
+    see `find_protected_first`. The recent messages are the last exchange, then up to
+    `keep_recent_messages` or `keep_recent_tokens` while the context stays under its target. Where a
+    person asks, they are at most the share of the `extent`. Where code can see that a topic begins
+    in their older half, they begin there. A compaction that is not automatic and would find nothing
+    keeps the last exchange only. Where the number of messages is limited, half of that are kept at
+    most. `coming`: tokens that will come before the plan is carried out, and count as kept.
+
     The cut never separates a tool call from its result. Where a long turn of tool rounds alone is
     too large, only its newest rounds are kept. None: fewer than two messages to summarise, not
     counting those of which nothing is sent.
@@ -55,21 +57,21 @@ def plan_compaction(
     room = policy.target_tokens(limits) - fixed - policy.chapter_tokens(limits) - coming
     if first:
         room -= count_sent_tokens(first, limits)
-    most = policy.tail_messages()
-    keep_tokens = policy.tail_tokens(limits) - coming
+    most = policy.recent_messages_limit()
+    keep_tokens = policy.recent_tokens(limits) - coming
     if trigger == Trigger.ITERATIONS:
         cut = _start_of_round(messages, policy.keep_recent_iterations)
     elif trigger == Trigger.MANUAL:
         share = int(KEPT_BY_HAND[extent] * sum_sent_tokens(messages, limits))
         keep_tokens = share if extent == Extent.GENTLE else min(keep_tokens, share)
-        cut = _start_of_tail(messages, limits, 0, keep_tokens, room, most)
+        cut = _start_of_recent(messages, limits, 0, keep_tokens, room, most)
         cut = _start_of_topic(messages, limits, cut, 0)
     else:
         keep = policy.keep_recent_messages
-        cut = _start_of_tail(messages, limits, keep, keep_tokens, room, most)
+        cut = _start_of_recent(messages, limits, keep, keep_tokens, room, most)
         cut = _start_of_topic(messages, limits, cut, keep, coming)
     if cut < 2 and trigger != Trigger.AUTO:
-        cut = _start_of_tail(messages, limits, 0, 0, 0, most)
+        cut = _start_of_recent(messages, limits, 0, 0, 0, most)
     if sum_sent_tokens(messages[cut:], limits) > room or len(messages) - cut > most:
         cut = max(cut, _start_of_fitting_rounds(messages, policy, limits, room))
     enough = sum(bool(message.blocks) for message in messages[:cut]) >= 2
@@ -77,7 +79,7 @@ def plan_compaction(
 
 
 def find_protected_first(context: Context, policy: Policy) -> AgentMessage | None:
-    """The first user message, which stays in the prompt when the summary covers it."""
+    """The first user message, which stays in the request when the summary covers it."""
     if context.summary_through or not policy.keep_first_message:
         return context.first
     return next((m for m in context.messages[:1] if m.is_prompt), None)
@@ -113,12 +115,12 @@ def render_chapters(
 
 def find_running_prompt(context: Context, done: Plan) -> AgentMessage | None:
     """What the turn answers of which only rounds are kept."""
-    if done.keep and not begin_within_turn(done.keep):
+    if done.keep and not starts_within_turn(done.keep):
         return None
     return next((m for m in reversed(done.summarise) if m.is_prompt), context.prompt)
 
 
-def _start_of_tail(
+def _start_of_recent(
     messages: Sequence[AgentMessage],
     limits: Limits,
     keep_messages: int,

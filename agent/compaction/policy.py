@@ -67,7 +67,7 @@ class Extent(StrEnum):
     GENTLE = "gentle"
 
 
-class Engine(StrEnum):
+class Method(StrEnum):
     """How a summary is written: from the best way to the last resort. The values are stored."""
 
     AUTO = "auto"  # as a setting: by fit and price
@@ -87,7 +87,7 @@ class ChapterForm(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why an engine wrote a summary. The values are stored; `REASON_WORDS` are for people."""
+    """Why a method was used. The values are stored; `REASON_WORDS` are for people."""
 
     BY_SETTING = "by setting"
     BY_USER = "by the user"
@@ -112,7 +112,7 @@ REASON_WORDS: dict[str, str] = {
     Reason.TIME_UP: gettext_noop("The time that anybody waits for a summary was up."),
 }
 # What a site can set.
-ENGINES = tuple(engine for engine in Engine if engine != Engine.EDITED)
+METHODS = tuple(method for method in Method if method != Method.EDITED)
 # Context budgets to choose from, in tokens; at most the model's window. At 80 % of a 1M window a
 # turn costs nine times as much as at 80 % of 200k.
 PRESETS = {"economy": 75_000, "balanced": 200_000, "full": 10_000_000}
@@ -126,10 +126,10 @@ WAITING_RATIO = 1.1
 # Of the trigger: with less room above it, as where the budget is the window, a summary is prepared
 # that much before it, though not before the second, so that it is there in time.
 PREPARE_ROOM, PREPARE_FROM = 0.25, 0.85
-# Of the kept tail: so many tokens before the trigger a summary is prepared, with a tail that is as
-# much shorter, so that it is used at the trigger and its tail is then as long as it should be.
+# Of the recent messages' tokens: a summary is prepared so many before the trigger, and keeps as
+# many fewer. It is used at the trigger, and as many are there then as should be.
 PREPARE_LEAD = 0.25
-# Of the kept tail: what a preparation counts on at most to come before it is used.
+# Of the recent messages: what a preparation counts on at most to come before it is used.
 MOST_COMING = 0.5
 # Of the trigger: from here on any pause is used for the summary that is soon due.
 NEAR = 0.875
@@ -159,15 +159,15 @@ class Policy:
     summary_total_tokens: int = 16_000  # of all chapters
     index_tokens: int = 2_000
     pin_tokens: int = 1_000
-    engine: Engine = Engine.AUTO  # what to begin with
+    engine: Method = Method.AUTO  # the method to begin with; stored under this name
     input_characters: int = 0  # of one request's text, for a cheap model; 0: what fits
     extract_on_failure: bool = True
     # Somebody waits for at most so long; then the extract. 0: as long as it takes.
     deadline_seconds: float = 60.0
 
     # Of the trigger: summarise in the background from here on, at the latest from `PREPARE_LEAD`
-    # before it; 0: off. Much earlier, the tail has grown by the time the summary is used, and is
-    # written to the cache and read with each turn (from 0.85 on, a turn cost 7 % more).
+    # before it; 0: off. Much earlier, more messages have come by the time the summary is used; they
+    # are written to the cache and read with each turn (from 0.85 on, a turn cost 7 % more).
     prepare_ratio: float = 1.0
     idle_ratio: float = 0.5  # of the trigger: prepare before the prompt cache expires; 0: off
     # Tokens that a day's preparations may take, in budgets of the context; 0: no limit.
@@ -191,24 +191,24 @@ class Policy:
         """Context tokens from which a number of tool rounds compacts."""
         return min(self.iterations_minimum, limits.budget // 10)
 
-    def tail_tokens(self, limits: Limits) -> int:
+    def recent_tokens(self, limits: Limits) -> int:
         """Tokens of the newest messages that a compaction keeps."""
         return min(self.keep_recent_tokens, limits.budget // 5)
 
     def coming_tokens(self, limits: Limits, used: int) -> int:
         """Tokens that come before a summary that is prepared at `used` is swapped in."""
-        most = int(MOST_COMING * self.tail_tokens(limits))
+        most = int(MOST_COMING * self.recent_tokens(limits))
         return min(most, max(0, self.trigger_tokens(limits) - used))
 
-    def tail_messages(self) -> float:
+    def recent_messages_limit(self) -> float:
         """How many messages a compaction keeps at most, where their number is limited."""
         return TARGET_OF_TRIGGER * self.max_messages or inf
 
     def prepare_tokens(self, limits: Limits) -> int:
         """Context tokens at which the next summary is prepared."""
         trigger = self.trigger_tokens(limits)
-        in_time = max(PREPARE_FROM * trigger, limits.prompt_limit - PREPARE_ROOM * trigger)
-        before = trigger - PREPARE_LEAD * self.tail_tokens(limits)
+        in_time = max(PREPARE_FROM * trigger, limits.request_limit - PREPARE_ROOM * trigger)
+        before = trigger - PREPARE_LEAD * self.recent_tokens(limits)
         return int(min(self.prepare_ratio * trigger, before, in_time))
 
     def waiting_tokens(self, limits: Limits) -> int:
@@ -216,7 +216,7 @@ class Policy:
         trigger = self.trigger_tokens(limits)
         if not self.prepare_ratio:
             return trigger
-        return min(int(WAITING_RATIO * trigger), limits.prompt_limit)
+        return min(int(WAITING_RATIO * trigger), limits.request_limit)
 
     def prepare_messages(self) -> float:
         """How many messages sent word for word have the next summary prepared."""
@@ -285,7 +285,7 @@ def find_trigger(state: ContextLoad, policy: Policy) -> Trigger | None:
     """Why a request needs a compaction first; None where it needs none."""
     if not policy.enabled:
         return None
-    if state.used > state.limits.prompt_limit:
+    if state.used > state.limits.request_limit:
         return Trigger.AUTO
     if policy.held:
         return None

@@ -12,11 +12,16 @@ from functools import lru_cache
 from typing import Any
 
 from agent.attachments import REQUEST_BYTES, count_sent_bytes, limit_files
-from agent.context.history import build_api_messages, find_settled, join_messages, text_block
+from agent.context.api_messages import (
+    build_api_messages,
+    join_messages,
+    list_ready_messages,
+    text_block,
+)
 from agent.context.message_list import MessageList
-from agent.context.previews import count_sent_tokens, preview_messages, sum_sent_tokens
-from agent.context.pruning import prune_message
 from agent.context.request import ReplySettings, Request, Ttl
+from agent.context.shortening.previews import preview_messages, sum_sent_tokens
+from agent.context.shortening.pruning import prune_messages
 from agent.context.summary import PINS_HEADING, Summary
 from agent.context.thinking import keeps_thinking
 from agent.messages import AgentMessage, RawTokens, RealTokens, plain_text
@@ -63,13 +68,13 @@ class Context:
     messages: Sequence[AgentMessage] = ()  # all after the summary
     pruned_through: int = 0  # up to this number large tool results are sent as previews
     omitted: int = 0  # messages left out by `trim`, between `first` and `messages`
-    shortened: bool = False  # results of the running turn: see `agent.context.shortening`
+    shortened: bool = False  # results of the running turn: see `agent.context.shortening.trimming`
     tools: Sequence[dict[str, Any]] = ()  # as the API takes them
     memory: str = ""  # what the model is told about the user, in every conversation
     project: str = ""  # what it is told in every conversation of a project
     files: AgentMessage | None = None  # the project's, sent before all other messages
     # What is older was written after another prompt: no thinking of that is sent, see
-    # `agent.context.history.build_api_messages`.
+    # `agent.context.api_messages.build_api_messages`.
     thinking_from: int = 0
     show_thinking: bool = False  # newer models hide it unless asked
     cache_ttl: Ttl = "5m"  # see `agent.context.request.choose_cache_ttl`
@@ -78,10 +83,10 @@ class Context:
     @property
     def message_count(self) -> int:
         """How many messages are sent as they are, not as part of the summary."""
-        return self.tail_count + (self.first is not None) + (self.prompt is not None)
+        return self.recent_count + (self.first is not None) + (self.prompt is not None)
 
     @property
-    def tail_count(self) -> int:
+    def recent_count(self) -> int:
         """How many of the messages after the summary are sent: of some nothing is."""
         return sum(bool(message.blocks) for message in self.messages)
 
@@ -129,12 +134,12 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     """Estimate a context's size. Messages carry their counts, so the cost is two short texts and
     a sum."""
     factor = context.limits.factor
-    messages = MessageList.of(prune_messages(context, counter))
-    mixed = (messages[index] for index in messages.facts.mixed)
+    messages = MessageList.of(prune_messages(context.messages, context.pruned_through, counter))
+    mixed = (messages[index] for index in messages.aggregates.mixed)
     uncountable = [message for message in (*context.opening, *mixed) if not message.is_countable]
     thinking = 0
     if context.keeps_thinking:
-        thoughtful = messages.facts.thoughtful
+        thoughtful = messages.aggregates.thoughtful
         thinking = sum(m.thinking for m in thoughtful if m.number >= context.thinking_from)
     system = sum(
         _count(counter, text) for text in (BASE_PROMPT, context.system_prompt, context.memory)
@@ -160,44 +165,6 @@ def _count(counter: TokenCounter, text: str) -> RawTokens:
     return counter.count(text)
 
 
-def prune_messages(context: Context, counter: TokenCounter | None = None) -> Sequence[AgentMessage]:
-    """The messages with the large results of old ones as previews, counted where asked for."""
-    if not context.pruned_through:
-        return context.messages
-    return [
-        prune_message(message, counter) if message.number <= context.pruned_through else message
-        for message in context.messages
-    ]
-
-
-def trim(
-    context: Context,
-    counter: TokenCounter,
-    used: RealTokens | None = None,
-    most: RealTokens | None = None,
-) -> Context:
-    """Leave out the oldest whole turns, then the protected first message, until the prompt fits
-    the window, or has at most so many tokens.
-
-    The last resort where compaction is off or failed: the database keeps everything. `used` is
-    the metered size, where it is known better than the estimate. The last turn always stays.
-    """
-    limits, messages = context.limits, context.messages
-    size = max(measure(context, counter).total, used or 0)
-    excess = size - (limits.prompt_limit if most is None else most)
-    # A prompt that came with results belongs to the turn of the calls.
-    starts = [i for i, m in enumerate(messages) if i and m.is_prompt and not m.holds_tool_results]
-    sizes = [count_sent_tokens(message, limits) for message in prune_messages(context, counter)]
-    cut = 0
-    for start in starts:
-        if excess <= 0:
-            break
-        excess -= sum(sizes[cut:start])
-        cut = start
-    first = context.first if excess <= 0 else None
-    return replace(context, messages=messages[cut:], omitted=cut, first=first)
-
-
 def assemble(context: Context, *, continued: bool = False) -> Request:
     """The request for a context: valid by the API's rules whatever the history looks like.
     `continued`: the caller adds a user message, so that it may end with the assistant's."""
@@ -209,8 +176,9 @@ def assemble(context: Context, *, continued: bool = False) -> Request:
     system += map(text_block, render_summary_texts(context.summary))
     if context.memory:
         system.append(text_block(context.memory))
-    history = MessageList.of(preview_messages(prune_messages(context), limits))
-    plain = find_settled(history)
+    pruned = prune_messages(context.messages, context.pruned_through)
+    history = MessageList.of(preview_messages(pruned, limits))
+    plain = list_ready_messages(history)
     first = preview_messages([context.first] if context.first else [], limits)
     files = [context.files] if context.files else []
     room = REQUEST_BYTES - sum(count_sent_bytes(message.blocks) for message in files)
@@ -287,7 +255,7 @@ def render_summary_texts(summary: Summary) -> list[str]:
 
 
 def _gap_note(context: Context) -> str:
-    """A stand-in for what lies between the first message and the tail; "" where nothing does."""
+    """Stands for what lies between the first message and the recent ones; "" where nothing does."""
     if context.omitted:
         return "[Earlier messages were left out here because they do not fit.]"
     if context.summary_through:

@@ -9,13 +9,13 @@ from agent.messages import AgentMessage, ApiMessage, RawTokens
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class Aggregates:
     """What is known of so many messages.
 
     `tokens`: of all together, `largest`: of the largest one. `cut_factor`: the highest that one of
-    them was cut by, 0 for none. `mixed`: where those stand that are
-    not text alone; `thoughtful`: those with thinking. `plain`: the first messages as the API takes
-    them, as far as they are text alone and the roles take turns."""
+    them was cut by, 0 for none. `mixed`: where those stand that are not text alone; `thoughtful`:
+    those with thinking. `plain`: the first messages as the API takes them, as far as they are text
+    alone and the roles take turns."""
 
     count: int = 0
     tokens: RawTokens = RawTokens(0)
@@ -25,11 +25,11 @@ class Facts:
     thoughtful: tuple[AgentMessage, ...] = ()
     plain: tuple[ApiMessage, ...] = ()
 
-    def go_on(self, messages: Sequence[AgentMessage]) -> "Facts":
+    def go_on(self, messages: Sequence[AgentMessage]) -> "Aggregates":
         """With the messages that follow."""
         counts = [message.tokens for message in messages]
         mixed = (at for at, message in enumerate(messages, self.count) if message.plain is None)
-        return Facts(
+        return Aggregates(
             self.count + len(messages),
             RawTokens(self.tokens + sum(counts)),
             max([self.largest, *counts]),
@@ -61,17 +61,17 @@ class MessageList(tuple[AgentMessage, ...]):
         return messages if isinstance(messages, cls) else cls(messages)
 
     @cached_property
-    def facts(self) -> Facts:
-        return Facts().go_on(self)
+    def aggregates(self) -> Aggregates:
+        return Aggregates().go_on(self)
 
     def followed_by(self, message: AgentMessage) -> "MessageList":
         """A longer one."""
         longer = MessageList((*self, message))
-        longer.facts = self.facts.go_on([message])
+        longer.aggregates = self.aggregates.go_on([message])
         return longer
 
 
-def begin_within_turn(messages: Sequence[AgentMessage]) -> bool:
+def starts_within_turn(messages: Sequence[AgentMessage]) -> bool:
     """Whether messages begin with the rounds of a turn whose prompt comes before them, or hold no
     prompt at all. Their prompt is sent with them for as long as they are: the prompt cache holds
     what comes after it."""

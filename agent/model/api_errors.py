@@ -29,7 +29,7 @@ THINKING_REFUSED = re.compile(
     r"|expected `thinking` or `redacted_thinking`",
     re.I,
 )
-# Statuses that servers answer a too long prompt with: the API with 400, servers behind it or
+# Statuses that servers answer a too long request with: the API with 400, servers behind it or
 # in front of it with these.
 TOO_LONG_STATUSES = (400, 413, 422, 500)
 
@@ -219,7 +219,7 @@ def _told(body: object) -> dict[str, Any]:
 
 
 def _too_long(told: dict[str, Any]) -> AgentError | None:
-    """The error for a prompt that is too long, if an error object says so."""
+    """The error for a request that is too long, if an error object says so."""
     # Only these fields: servers that find fault with a request may repeat all of it.
     fields = ("type", "code", "n_prompt_tokens", "n_ctx", "message")
     said = " ".join(f"{name} {str(told[name])[:MOST_READ]}" for name in fields if name in told)

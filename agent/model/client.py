@@ -257,7 +257,7 @@ class Client:
             reply = await self.complete(replace(request, max_tokens=16, reply=ReplySettings()))
         except AgentError:
             return None
-        return reply.usage.prompt or None
+        return reply.usage.request_tokens or None
 
     async def models(self) -> list[ModelInfo]:
         """The server's models, AgentError where it has no list. OpenAI's form has only ids."""

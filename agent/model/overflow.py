@@ -1,4 +1,4 @@
-"""How servers say that a prompt is too long, and by how much.
+"""How servers say that a request is too long, and by how much.
 
 Their words are not under our control: only the beginning is read, by patterns that cannot backtrack
 far.
@@ -48,12 +48,12 @@ _SIZES = [
 
 
 def is_too_long(said: str) -> bool:
-    """Whether an error's words say that the prompt is too long for the model."""
+    """Whether an error's words say that the request is too long for the model."""
     return _TOO_LONG.search(said[:MOST_READ]) is not None
 
 
 def read_share_taken(said: str) -> float | None:
-    """How much of the prompt the server would take, 0 to 1; None where it does not say."""
+    """How much of the request the server would take, 0 to 1; None where it does not say."""
     for pattern in _SIZES:
         if named := pattern.search(said[:MOST_READ]):
             sizes = {name: int(number) for name, number in named.groupdict().items()}

@@ -1,5 +1,5 @@
 """What a call has cost whose server has not said so, because it runs still, was stopped, or broke
-off: its prompt, and what was written until then, by our own count."""
+off: its request, and what was written until then, by our own count."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -11,13 +11,13 @@ from agent.messages import RawTokens, RealTokens, Usage
 from agent.model.reply import Reply
 from agent.tokens import Factor, TokenCounter
 
-# The field of a stored usage that marks an estimate: of the output alone, or of the prompt too.
+# The field of a stored usage that marks an estimate: of the output alone, or of the request too.
 ESTIMATED = "estimated"
 OUTPUT, ALL = "output", "all"
 
 
 def estimate_usage(
-    reply: Reply, prompt: RealTokens, factor: Factor, counter: TokenCounter
+    reply: Reply, requested: RealTokens, factor: Factor, counter: TokenCounter
 ) -> Usage:
     """The usage of a reply's last call: never less than what its server reported. Exact where the
     report is final."""
@@ -25,8 +25,8 @@ def estimate_usage(
     if reply.settled:
         return reported
     written = factor.apply(reply.written.count(counter))
-    if not reported.prompt:
-        reported = replace(reported, input_tokens=prompt)
+    if not reported.request_tokens:
+        reported = replace(reported, input_tokens=requested)
     return replace(reported, output_tokens=max(reported.output_tokens, written))
 
 

@@ -241,7 +241,7 @@ def list_url(model: type[Model], **filters: object) -> str:
     return f"{url}?{urlencode(filters)}" if filters else url
 
 
-def format_seconds(duration: float | None) -> str:
+def format_duration(duration: float | None) -> str:
     """`1.2 s`, `2 min 5 s`."""
     if duration is None:
         return "–"

@@ -2,7 +2,7 @@
 
 from django.db.models import F, Q
 
-from agent.compaction.policy import Engine
+from agent.compaction.policy import Method
 from chat.admin.base import ConditionFilter
 from chat.models import Compaction, Conversation
 from chat.queries.site import SLOW_COMPACTION, SLOW_SECONDS
@@ -21,7 +21,7 @@ STATES = {
     if status != Compaction.Status.COMPLETED
 }
 # How a summary came to be written, from the best way to the last resort.
-WRITTEN = [engine for engine in Engine if engine != Engine.AUTO]
+WRITTEN = [engine for engine in Method if engine != Method.AUTO]
 
 
 def describe_state(compaction: Compaction, conversation: Conversation) -> str:

@@ -5,9 +5,9 @@ from typing import Any
 from django.db.models import QuerySet
 
 from agent.compaction.chapters.differences import compare_summaries, count_changes
-from agent.compaction.chapters.unsent import list_left
+from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.instructions.pins import Pin, PinState
-from agent.compaction.policy import Engine
+from agent.compaction.policy import Method
 from chat.admin.base import list_facts, list_url, render_summary_html, with_previews
 from chat.html.compaction_words import describe_cause
 from chat.models import Compaction, Message
@@ -36,7 +36,7 @@ def describe_compaction(compaction: Compaction) -> dict[str, Any]:
     """What its template shows of a compaction."""
     covered = _covered(compaction)
     total = covered.count()
-    left = list_left(read_chapters(compaction))
+    left = list_unsent(read_chapters(compaction))
     return {
         **_compare(compaction),
         "summary": render_summary_html(
@@ -98,7 +98,7 @@ def _findings(compaction: Compaction) -> list[tuple[str, list[str]]]:
     for name, words in FINDINGS.items():
         lines = compaction.audit.get(name)
         if isinstance(lines, list) and lines:
-            if name == "dropped" and compaction.engine == Engine.EDITED:
+            if name == "dropped" and compaction.engine == Method.EDITED:
                 words = "Statements that nothing supports; they are only reported"
             found.append((words, [_finding(line) for line in lines]))
     return found

@@ -33,7 +33,7 @@ from chat.admin.base import (
     ReadOnlyAdmin,
     admin_link,
     column,
-    format_seconds,
+    format_duration,
     list_url,
     moment_column,
     page_url,
@@ -80,7 +80,7 @@ def make_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
         "tokens": _tokens(row),
         "saved": _saved(row),
         "cost": format_cost(row.cost, about=is_estimated(row.usage)),
-        "duration": format_seconds(row.duration),
+        "duration": format_duration(row.duration),
         "created_at": format_moment(row.created_at),
     }
 
@@ -204,7 +204,7 @@ class CompactionAdmin(ReadOnlyAdmin):
     saved = column("Saved", _saved)
     price = column("Cost", lambda row: format_cost(row.cost, about=is_estimated(row.usage)), "cost")
     took = column(
-        "Duration", lambda row: format_seconds(row.duration), F("finished_at") - F("created_at")
+        "Duration", lambda row: format_duration(row.duration), F("finished_at") - F("created_at")
     )
     created = moment_column("Created", "created_at")
 

@@ -16,7 +16,7 @@ from chat.admin.base import (
     ConversationOwnerFilter,
     ReadOnlyAdmin,
     column,
-    format_seconds,
+    format_duration,
     list_facts,
     moment_column,
     with_previews,
@@ -145,7 +145,7 @@ class TurnAdmin(ReadOnlyAdmin):
         "Error", lambda row: "\n".join(map(": ".join, list_facts(row.error))) or "–"
     )
     created = moment_column("Created", "created_at")
-    duration = column("Duration", lambda row: format_seconds(_count_seconds(row)))
+    duration = column("Duration", lambda row: format_duration(_count_seconds(row)))
 
 
 def _count_seconds(turn: Turn) -> float | None:

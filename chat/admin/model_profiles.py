@@ -137,7 +137,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
 
     @admin.action(description="Let a refresh overwrite selected profiles", permissions=["change"])
     def release(self, request: HttpRequest, queryset: QuerySet[ModelProfile]) -> None:
-        changed = model_profiles.release(queryset)
+        changed = model_profiles.release_profiles(queryset)
         self.message_user(request, f"{changed} released.", messages.SUCCESS)
 
     # --- Refresh from the server ------------------------------------------------------------------

@@ -110,7 +110,7 @@ class ProviderAdmin(admin.ModelAdmin):
         """A saved provider is checked, so that a wrong address or key is seen here and not in a
         chat. It is saved in any case."""
         values = form.cleaned_data
-        providers.save(obj, key=values["new_key"], forget=values["forget_key"])
+        providers.save_provider(obj, key=values["new_key"], forget=values["forget_key"])
         if obj.enabled:  # after the commit: no transaction waits for another server
             transaction.on_commit(partial(self._check, request, obj))
 
@@ -121,7 +121,7 @@ class ProviderAdmin(admin.ModelAdmin):
 
     def _check(self, request: HttpRequest, provider: Provider) -> None:
         try:
-            named = async_to_sync(providers.check)(provider)
+            named = async_to_sync(providers.check_provider)(provider)
         except AgentError as error:
             self.message_user(request, f"“{provider}” is not usable now. {error}", messages.WARNING)
             return

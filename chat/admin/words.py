@@ -7,27 +7,27 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
-from agent.compaction.policy import Engine, Trigger
+from agent.compaction.policy import Method, Trigger
 
 ENGINES = {
-    Engine.WARM_PREFIX: gettext_lazy(
+    Method.WARM_PREFIX: gettext_lazy(
         "The model read the conversation as its server still had it in its cache, at the cached "
         "price, and was asked for a summary."
     ),
-    Engine.SERIALISED: gettext_lazy(
+    Method.SERIALISED: gettext_lazy(
         "A model read the older messages as one text, at the full price."
     ),
-    Engine.CHUNKS: gettext_lazy(
+    Method.CHUNKS: gettext_lazy(
         "A model read the older messages as several texts, because one would not have fitted, and "
         "merged what it wrote of each."
     ),
-    Engine.WITHOUT_OVERSIZED: gettext_lazy(
+    Method.WITHOUT_OVERSIZED: gettext_lazy(
         "As chunks, but of very long messages only the beginning and the end were read."
     ),
-    Engine.EXTRACT: gettext_lazy(
+    Method.EXTRACT: gettext_lazy(
         "By rule: code quoted the first words of messages. No model read them."
     ),
-    Engine.EDITED: gettext_lazy("The owner changed the summary by hand."),
+    Method.EDITED: gettext_lazy("The owner changed the summary by hand."),
 }
 TRIGGERS = {
     Trigger.AUTO: gettext_lazy("The context had reached its threshold before a request."),

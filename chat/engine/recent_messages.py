@@ -19,7 +19,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from agent.context.message_list import MessageList, begin_within_turn
+from agent.context.message_list import MessageList, starts_within_turn
 from agent.messages import AgentMessage, RawTokens, RealTokens, Role
 from chat.db.rows import make_row
 from chat.models import Conversation, Message, Turn
@@ -121,7 +121,7 @@ def extend_recent_messages(conversation: Conversation, before: int, message: Mes
     ended = message.turn.finished_at if message.turn else None
     row = _make_row([*(getattr(message, name) for name in COLUMNS), ended])
     messages = recent.messages.followed_by(to_agent_message(row))
-    within = recent.through is not None and begin_within_turn(messages)
+    within = recent.through is not None and starts_within_turn(messages)
     if within and not recent.prompt:
         return  # what it answers has to be read
     kept.keep(
@@ -169,7 +169,7 @@ def _make_recent(
     messages = MessageList(map(to_agent_message, rows))
     first = next(map(to_agent_message, first_rows), None)
     prompt = None
-    if through and begin_within_turn(messages):
+    if through and starts_within_turn(messages):
         branch = Message.objects.filter(conversation=conversation, active=True)
         row = find_prompt_before(branch, through[2])
         prompt = to_agent_message(row) if row and not row.left_out else None

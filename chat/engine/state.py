@@ -109,13 +109,13 @@ class RequestState:
         messages = self.recent.messages
         return sum(
             any(block.get("type") == "tool_use" for block in messages[index].blocks)
-            for index in messages.facts.mixed
+            for index in messages.aggregates.mixed
             if since is None or self.recent.rows[index].created_at > since
         )
 
     def due(self) -> Trigger | None:
         """Why the next request needs a compaction; None where it needs none."""
-        load = ContextLoad(self.used, self.limits, self.rounds, self.context.tail_count)
+        load = ContextLoad(self.used, self.limits, self.rounds, self.context.recent_count)
         return find_trigger(load, self.policy)
 
 
@@ -188,7 +188,7 @@ def _choose_cache_ttl(
 ) -> Ttl:
     if not settings.CACHE_FOR_AN_HOUR:
         return "5m"
-    newest = recent.messages.facts.tokens
+    newest = recent.messages.aggregates.tokens
     written = limits.factor.apply(RawTokens(conversation.tokens_covered + newest))
     bridged = conversation.pauses_covered + count_bridged(recent.pauses)
     pauses, trigger = _list_pauses(conversation, recent), policy.trigger_tokens(limits)
@@ -221,7 +221,7 @@ def _reports(row: Message, conversation: Conversation, model: str) -> bool:
     return (
         row.model == model
         and row.number >= conversation.meter_valid_from
-        and Usage.from_api(row.usage).prompt > 0
+        and Usage.from_api(row.usage).request_tokens > 0
         and (row.usage or {}).get(ESTIMATED) != ALL
     )
 

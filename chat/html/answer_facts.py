@@ -47,7 +47,7 @@ class AnswerFacts:
         usage, cost, about = self._spent.get(message.turn_id, alone) if message.turn_id else alone
         words = [str(profile)]
         if usage.total:
-            read, written = format_tokens(usage.prompt), format_tokens(usage.output_tokens)
+            read, written = format_tokens(usage.request_tokens), format_tokens(usage.output_tokens)
             tokens = gettext("{read} tokens in, {written} out")
             if about:  # it was stopped, or broke off
                 tokens = gettext("about {read} tokens in, {written} out")

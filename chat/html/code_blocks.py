@@ -14,7 +14,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from chat.html.render_budget import MAX_HIGHLIGHT, RenderBudget
-from chat.html.sanitiser import clean_text, escape_in_parts, sanitise
+from chat.html.sanitiser import clean_text, escape_in_parts, sanitise_html
 
 HIGHLIGHT_SECONDS = 0.12  # of CPU, for MAX_HIGHLIGHT; code that takes longer is shown plainly
 # Lexers that were tried with hostile input. Others may spend seconds inside one match, where
@@ -71,7 +71,7 @@ def _highlight(code: str, language: str) -> str | None:
 
 def render_code(code: str, language: str, work: RenderBudget) -> str:
     """A code block with its header, as sanitised HTML."""
-    return sanitise(draw_code_block(clean_text(code), language, work))
+    return sanitise_html(draw_code_block(clean_text(code), language, work))
 
 
 def draw_code_block(code: str, language: str, work: RenderBudget) -> str:

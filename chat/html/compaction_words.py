@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from agent.compaction.failures import REJECTED
-from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.policy import Method, Reason, Trigger
 from agent.errors import ErrorCode
 from chat.html.figures import format_tokens
 from chat.models import Compaction
@@ -71,7 +71,7 @@ def name_trigger(compaction: Compaction) -> str:
 def is_stopgap(compaction: Compaction) -> bool:
     """Whether a summary was written by rule because no model could: a model may do better now."""
     return (
-        compaction.engine == Engine.EXTRACT
+        compaction.engine == Method.EXTRACT
         and compaction.engine_reason != Reason.BY_SETTING
         and bool(compaction.summary)
     )
@@ -80,7 +80,7 @@ def is_stopgap(compaction: Compaction) -> bool:
 def explain_compaction(compaction: Compaction) -> str:
     """Where a summary was not written the usual way, how and why, what no model has read, and what
     was not written, left out of it or is no longer sent; else ""."""
-    by_rule = compaction.engine == Engine.EXTRACT
+    by_rule = compaction.engine == Method.EXTRACT
     explain = (_explain_rule,) if by_rule else (_explain_way, _explain_unread, _explain_unwritten)
     sentences = (each(compaction) for each in (*explain, _explain_cut, _explain_left))
     return " ".join(filter(None, sentences))
@@ -151,13 +151,13 @@ def _explain_way(compaction: Compaction) -> str:
     failures = _list_failures(compaction)
     unread = compaction.audit.get("unread_messages")
     too_long = any(each.get("code", TOO_LONG[0]) in TOO_LONG for each in failures)
-    if too_long and compaction.engine == Engine.WITHOUT_OVERSIZED:
+    if too_long and compaction.engine == Method.WITHOUT_OVERSIZED:
         if unread:  # which is told with figures
             return ""
         return gettext(
             "Very long messages were read only in part, because all of it would not have fitted."
         )
-    if too_long and compaction.engine == Engine.CHUNKS:
+    if too_long and compaction.engine == Method.CHUNKS:
         return gettext("The messages were read in several parts, because all at once did not fit.")
     tried = [each for each in failures if each.get("code") not in UNTRIED]
     if not tried:

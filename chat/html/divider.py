@@ -19,7 +19,7 @@ from agent.compaction.chapters.outlook import read_headline
 from agent.compaction.chapters.standing_pins import list_pins
 from agent.compaction.chapters.statements import list_statements
 from agent.compaction.chapters.superseding import drop_empty_sections, split_current_work
-from agent.compaction.chapters.unsent import list_left
+from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.policy import Trigger
 from agent.context.summary import INDEX_HEADING, LEFT_OUT, Summary
 from chat.html.compaction_words import explain_compaction, is_stopgap, name_trigger
@@ -74,7 +74,7 @@ def render_divider(compaction: Compaction) -> str:
             "note": note,
             "again": is_stopgap(compaction),
             "parts": parts,
-            "left": len(list_left(read_chapters(compaction))),
+            "left": len(list_unsent(read_chapters(compaction))),
             "several": sum(part["kind"] == "chapter" for part in parts) > 1,
             "undecided": sum(pin.is_undecided for pin in list_pins(read_chapters(compaction))),
             "unverified": any("unverified-mark" in part.get("html", "") for part in parts),

@@ -2,20 +2,20 @@
 
 from django.utils.translation import gettext_lazy
 
-from agent.compaction.policy import Engine
+from agent.compaction.policy import Method
 
 # How the summary will be written, by its engine; None: it is prepared already.
 ENGINE_WORDS = {
     None: gettext_lazy("The summary is ready already."),
-    Engine.WARM_PREFIX: gettext_lazy(
+    Method.WARM_PREFIX: gettext_lazy(
         "The model’s cache is warm: the older messages are read at the cached price."
     ),
-    Engine.SERIALISED: gettext_lazy("The older messages are read as text, at the full price."),
-    Engine.CHUNKS: gettext_lazy(
+    Method.SERIALISED: gettext_lazy("The older messages are read as text, at the full price."),
+    Method.CHUNKS: gettext_lazy(
         "The older messages are read as text in several parts: all at once would not fit."
     ),
-    Engine.WITHOUT_OVERSIZED: gettext_lazy(
+    Method.WITHOUT_OVERSIZED: gettext_lazy(
         "The older messages are read in several parts, and very long ones only in part."
     ),
-    Engine.EXTRACT: gettext_lazy("The summary is written by rule, without a model."),
+    Method.EXTRACT: gettext_lazy("The summary is written by rule, without a model."),
 }

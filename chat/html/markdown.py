@@ -27,7 +27,7 @@ from chat.html.formulas import add_formulas
 from chat.html.markdown_fences import add_markdown_fences
 from chat.html.markdown_pieces import split_pieces
 from chat.html.render_budget import RenderBudget
-from chat.html.sanitiser import clean_text, escape_in_parts, sanitise, takes_address
+from chat.html.sanitiser import clean_text, escape_in_parts, sanitise_html, takes_address
 from chat.html.tasklists import add_tasklists
 
 MAX_INLINE = 8_000  # characters of one paragraph or cell; inline rules can be quadratic
@@ -60,7 +60,7 @@ def _render(text: str, work: RenderBudget) -> str:
         html = _markdown.render(marked, {"work": work}) if marked else ""
     except RecursionError:  # nesting deeper than the parser's own limits catch
         return _plain(text)
-    html = link_numbers(footnotes.link_footnotes(sanitise(html), marked))
+    html = link_numbers(footnotes.link_footnotes(sanitise_html(html), marked))
     return html + _plain(rest) if rest.strip() else html
 
 

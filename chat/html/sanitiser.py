@@ -69,7 +69,7 @@ _cleaner = nh3.Cleaner(
 )
 
 
-def sanitise(html: str) -> str:
+def sanitise_html(html: str) -> str:
     """HTML without any element, attribute, class or address that is not in the lists above."""
     return _cleaner.clean(html)
 

@@ -177,7 +177,7 @@ class AnswerSteps:
         if self._most is not None:
             return False
         refused = self._to_send(state)
-        self._most = int(min(state.used, state.limits.prompt_limit) * _share_taken(error))
+        self._most = int(min(state.used, state.limits.request_limit) * _share_taken(error))
         return self._to_send(state) != refused
 
     async def _may_compact(self, state: RequestState) -> bool:
@@ -238,7 +238,7 @@ class AnswerSteps:
                 omitted=context.omitted,
                 shortened=context.shortened,
             )
-        if tokens > state.limits.prompt_limit:
+        if tokens > state.limits.request_limit:
             raise AgentError(
                 ErrorCode.TOO_LONG,
                 gettext_noop(

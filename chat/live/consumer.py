@@ -118,7 +118,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         _open[self.user.pk] += 1
         self._counted = True
         try:
-            await in_db(conversations.load_owned, self.user, self.conversation_id)
+            await in_db(conversations.load_conversation, self.user, self.conversation_id)
         except Conversation.DoesNotExist:
             await self.close(NOT_FOUND)
             return

@@ -111,7 +111,7 @@ class LiveTurn:
         if not (self.asked or reply.begun):
             return None
         usage = estimate_usage(reply, self.asked, self.factor, get_counter())
-        known = bool(reply.usage.prompt) and not reply.paused.total
+        known = bool(reply.usage.request_tokens) and not reply.paused.total
         return mark(usage + reply.paused, prompt_known=known)
 
     async def write(self, text: str) -> None:

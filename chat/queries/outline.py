@@ -12,7 +12,7 @@ from agent.compaction.chapters.chapter import Part
 from agent.compaction.chapters.outlook import read_headline
 from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.instructions.pins import Pin
-from agent.context.pruning import shorten_text
+from agent.context.shortening.texts import shorten_text
 from chat.models import Conversation, Message
 from chat.queries.summaries import read_chapters
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from agent.attachments import list_text_file_ids, with_files
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan, find_protected_first
-from agent.compaction.policy import Engine, Extent
+from agent.compaction.policy import Extent, Method
 from agent.compaction.writing.choice import choose, estimate_most
 from agent.messages import Usage
 from chat.engine import attachments, model_server
@@ -38,7 +38,7 @@ class Preview:
     tokens_after: int
     cost: float | None
     most: float | None
-    engine: Engine | None
+    engine: Method | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class RewritePreview:
     tokens: int
     cost: float | None
     most: float | None
-    engine: Engine
+    engine: Method
 
 
 class _Price(NamedTuple):
@@ -56,7 +56,7 @@ class _Price(NamedTuple):
 
     cost: float
     most: float
-    engine: Engine | None
+    engine: Method | None
 
 
 def preview_rewrite(version: Compaction) -> RewritePreview | None:
@@ -144,4 +144,4 @@ def _price(state: RequestState, planned: Plan, previous: list[Chapter], focus: s
         focus=focus,
     )
     choice = choose(job)
-    return _Price(choice.price, estimate_most(job, choice), choice.engine)
+    return _Price(choice.price, estimate_most(job, choice), choice.method)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from agent.audit.evidence import Source, strip_citations
-from agent.audit.grounding import judge_bullet
+from agent.audit.grounding import check_bullet
 from agent.search.excerpts import Excerpt, make_excerpt
 from agent.search.lexical import parse_query
 from chat.engine.recent_messages import to_agent_message
@@ -38,7 +38,7 @@ def propose_sources(version: Compaction, statement: str, owner_id: int) -> list[
     proposals = []
     for hit in best:
         source = Source([to_agent_message(rows[hit.message_id])])
-        verdict = judge_bullet(f"- {said} [#{hit.number}]", source, "")
+        verdict = check_bullet(f"- {said} [#{hit.number}]", source, "")
         excerpt = make_excerpt(" ".join(hit.text.split()), query, EXCERPT)
         supports = verdict.supported and not verdict.wrong
         proposals.append(Proposal(hit.number, hit.role, excerpt, supports))

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.db.models import Q
 
 from agent.clock import to_local
-from agent.context.history import text_block
-from agent.context.previews import find_previewed
-from agent.context.pruning import prune_message
+from agent.context.api_messages import text_block
+from agent.context.shortening.previews import find_previewed
+from agent.context.shortening.pruning import prune_message
 from agent.errors import ToolError
 from agent.loop import Content
 from agent.messages import Block

@@ -18,7 +18,7 @@ from chat.engine.tools import list_mcp_tools
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, McpServer
 from chat.models.notices import Notice
-from chat.services.library.files import inspect
+from chat.services.library.files import inspect_file
 from chat.services.site import mcp_servers
 from chat.services.turns.turns import set_notice
 
@@ -82,7 +82,7 @@ def _checked(block: Block, owner_id: int) -> Block:
     if block["type"] != "image":
         return block
     try:
-        file = inspect("The image", b64decode(block["source"]["data"]), owner_id=owner_id)
+        file = inspect_file("The image", b64decode(block["source"]["data"]), owner_id=owner_id)
         if file.kind != "image":
             raise Refused(RefusalCode.FILE_TYPE, "The image is not a PNG, JPEG, GIF or WebP file.")
     except (ValueError, Refused) as error:

@@ -34,11 +34,11 @@ def _remember(scope: Scope, text: str) -> str:
         place = scope.conversation_id, said.number
         proposal = memories.propose_fact(scope.owner_id, text, *place)
         return ASKED.format(done="Not remembered") if proposal else "Known already."
-    memory, new = memories.remember(
+    memory, new = memories.remember_fact(
         scope.owner_id,
         text,
         Memory.Source.AGENT,
-        project_id=memories.find_project(scope.conversation_id),
+        project_id=memories.find_project_of(scope.conversation_id),
         conversation_id=scope.conversation_id,
         message_number=said.number,
     )
@@ -60,8 +60,8 @@ def _told(memory: Memory) -> str:
 
 
 def _recall(scope: Scope, query: str) -> list[Memory]:
-    project_id = memories.find_project(scope.conversation_id)
-    return memories.recall(scope.owner_id, query, project_id)
+    project_id = memories.find_project_of(scope.conversation_id)
+    return memories.recall_facts(scope.owner_id, query, project_id)
 
 
 async def forget(scope: Scope, input: dict[str, Any]) -> str:
@@ -78,10 +78,10 @@ async def forget(scope: Scope, input: dict[str, Any]) -> str:
 
 
 def _forget(scope: Scope, number: int) -> str:
-    project_id = memories.find_project(scope.conversation_id)
+    project_id = memories.find_project_of(scope.conversation_id)
     memory = memories.list_told(scope.owner_id, project_id).get(pk=number)
     said = load_user_words(scope.conversation_id)
     if said.mention(memory.text):
-        return f"Forgotten: {memories.forget(scope.owner_id, number)}"
+        return f"Forgotten: {memories.forget_fact(scope.owner_id, number)}"
     memories.propose_to_forget(memory, scope.conversation_id, said.number)
     return ASKED.format(done="Not forgotten")

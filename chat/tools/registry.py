@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from agent.context.previews import result_room
+from agent.context.shortening.previews import result_room
 from agent.loop import Content, RunnableTool
 from agent.tools import Tool
 from agent.tools.context import COMPACT_CONTEXT

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from agent.context.previews import RESULT_TOKENS
+from agent.context.shortening.previews import RESULT_TOKENS
 from chat.engine.model_server import get_counter
 
 

@@ -1,9 +1,11 @@
 """How views begin and end: whose request it is, whose row it is about, and how one is refused."""
 
+from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.translation import gettext_lazy
+from django.shortcuts import render
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import User
 from chat.errors import RefusalCode, Refused
@@ -15,11 +17,49 @@ NOT_OFFERED = gettext_lazy("This model is no longer offered. Reload the page.")
 TEMPORARY = (RefusalCode.SERVER_BUSY, RefusalCode.SHUTTING_DOWN)
 
 
+# --- Who asks -------------------------------------------------------------------------------------
+
+
+def get_user(request: HttpRequest) -> User:
+    """The user of a view behind `login_required`."""
+    assert isinstance(request.user, User)
+    return request.user
+
+
+async def load_user(request: HttpRequest) -> User:
+    """The same of an async view; templates then find them without a query, which they could not
+    make here."""
+    user = await request.auser()
+    assert isinstance(user, User)
+    request.user = user
+    return user
+
+
+def is_from_htmx(request: HttpRequest) -> bool:
+    """Whether a part of a page is asked for."""
+    return bool(request.htmx)  # type: ignore[attr-defined]
+
+
+def is_from_script(request: HttpRequest) -> bool:
+    """Whether the page's script asks, which needs a status or a part and not a page."""
+    return is_from_htmx(request) or "x-requested-with" in request.headers
+
+
+# --- Whose it is ----------------------------------------------------------------------------------
+
+
+def parse_id(text: str) -> UUID | None:
+    """None where the text is no id."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
 def find_conversation(request: HttpRequest, pk: UUID) -> Conversation:
     """The signed-in user's conversation, or 404."""
-    assert request.user.is_authenticated
     try:
-        return conversations.load_owned(request.user, pk)
+        return conversations.load_conversation(get_user(request), pk)
     except Conversation.DoesNotExist:
         raise Http404 from None
 
@@ -27,9 +67,27 @@ def find_conversation(request: HttpRequest, pk: UUID) -> Conversation:
 def find_project(user: User, pk: UUID | str) -> Project:
     """The user's project, or 404."""
     try:
-        return projects.load_owned(user, UUID(str(pk)))
+        return projects.load_project(user, UUID(str(pk)))
     except (Project.DoesNotExist, ValueError):
         raise Http404 from None
+
+
+# --- How one is refused ---------------------------------------------------------------------------
+
+
+def explain_refusal(refusal: Refused) -> str:
+    """A refusal in words that fit any action: the usual words are about sending a message."""
+    if refusal.code == RefusalCode.CONVERSATION_BUSY:
+        return gettext("An answer or a compaction is running. Try again when it is done.")
+    return refusal.message
+
+
+def render_question(
+    request: HttpRequest, template: str, context: dict[str, Any], refusal: Refused | None = None
+) -> HttpResponse:
+    """A dialog that asks, `dialogs/form.html`; or with 422 why what it asks cannot be done."""
+    context["refusal"] = explain_refusal(refusal) if refusal else ""
+    return render(request, template, context, status=422 if refusal else 200)
 
 
 def refusal_response(refusal: Refused, status: int, words: str = "") -> HttpResponse:
@@ -49,12 +107,3 @@ def limit_response(response: HttpResponse, refusal: Refused) -> HttpResponse:
     if refusal.retry_after is not None:
         response["Retry-After"] = str(refusal.retry_after)
     return response
-
-
-async def load_user(request: HttpRequest) -> User:
-    """The user of an async view behind `login_required`; templates then find them without a query,
-    which they could not make here."""
-    user = await request.auser()
-    assert isinstance(user, User)
-    request.user = user
-    return user

@@ -16,19 +16,21 @@ from chat.errors import Refused
 from chat.models import Attachment
 from chat.services.library import attachments
 from chat.services.library.files import MAX_BYTES
+from chat.web.access import get_user
 
 
 @login_required
 @require_POST
 def attachment_create(request: HttpRequest) -> HttpResponse:
     """Keep one file (`file`); JSON says what it is, 422 in words why it cannot be sent."""
-    assert request.user.is_authenticated
     upload = request.FILES.get("file")
     if upload is None:
         return HttpResponse(gettext("Choose a file."), status=422)
     try:
         # One byte more than may be: enough to say so without reading the rest.
-        row = attachments.store(request.user, upload.name or "", upload.read(MAX_BYTES + 1))
+        row = attachments.store_unsent(
+            get_user(request), upload.name or "", upload.read(MAX_BYTES + 1)
+        )
     except Refused as refusal:
         return HttpResponse(refusal.message, status=422, content_type="text/plain; charset=utf-8")
     url = reverse("attachment", args=[row.pk])
@@ -44,7 +46,7 @@ def attachment(request: HttpRequest, pk: UUID) -> HttpResponse:
     message."""
     row = get_object_or_404(Attachment, pk=pk, owner=request.user)
     if request.method == "DELETE":
-        attachments.discard(Attachment.objects.filter(pk=pk))
+        attachments.discard_unused(Attachment.objects.filter(pk=pk))
         return HttpResponse(status=204)
     as_text = "text" in request.GET and row.media_type == TEXT
     # It never changes, but a browser that keeps it asks each time: somebody else may be signed in.

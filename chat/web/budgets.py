@@ -1,13 +1,24 @@
-"""The context budgets to choose from, and the choice of one."""
+"""HTTP: the panel of the context; the budgets to choose from, there and in forms."""
 
 from typing import Any
+from uuid import UUID
 
 from django import forms
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy
+from django.views.decorators.http import require_http_methods
 
 from agent.compaction.policy import PRESETS
 from chat.engine.model_profiles import default_budget, load_profile
+from chat.engine.state import load_state
+from chat.errors import Refused
+from chat.html.plot import render_context_plot
 from chat.models import Conversation
+from chat.services.library import conversations
+from chat.web.access import find_conversation, refusal_response
+from chat.web.choices import set_choices
 
 BUDGETS = {
     "economy": gettext_lazy("Economy: {tokens:,}"),
@@ -47,6 +58,27 @@ class BudgetForm(forms.Form):
 
     def __init__(self, conversation: Conversation, *args: Any) -> None:
         super().__init__(*args)
-        field = self.fields["context_budget"]
-        assert isinstance(field, forms.TypedChoiceField)
-        field.choices = budget_choices(conversation)
+        set_choices(self, "context_budget", budget_choices(conversation))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The panel's part that is loaded when it opens: the plot, and the budget to choose."""
+    row = find_conversation(request, pk)
+    if request.method == "GET":
+        context = {
+            "conversation": row,
+            "plot": render_context_plot(load_state(pk)),
+            "budgets": budget_choices(row),
+            "chosen": str(row.context_budget or ""),
+        }
+        return render(request, "chat/gauge/usage.html", context)
+    form = BudgetForm(row, request.POST)
+    if not form.is_valid():
+        return HttpResponse(gettext("This budget is not offered. Reload the page."), status=422)
+    try:
+        conversations.change_settings(row, form.cleaned_data)
+    except Refused as refusal:
+        return refusal_response(refusal, 409 if refusal.retryable else 422)
+    return HttpResponse(status=204)

@@ -40,6 +40,9 @@ from chat.web.access import (
     NOT_OFFERED,
     find_conversation,
     find_project,
+    get_user,
+    is_from_htmx,
+    is_from_script,
     limit_response,
     load_user,
     refusal_response,
@@ -66,16 +69,17 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
 
 def _render_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     """A page. The script that goes from one chat to another gets only what differs: no list."""
-    if request.htmx:  # type: ignore[attr-defined]
+    if is_from_htmx(request):
         return render(request, "chat/page/chat.html", context)
     return render(request, "chat/page.html", context | _list(request, context))
 
 
 def _list(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """What the list beside a chat needs; the chat's project is unfolded."""
-    assert isinstance(request.user, User)
     row, project = context["conversation"], context.get("project")
-    return load_listed(request, request.user, row.project_id if row else project and project.pk)
+    return load_listed(
+        request, get_user(request), row.project_id if row else project and project.pk
+    )
 
 
 @login_required
@@ -84,8 +88,7 @@ def _list(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 @compress_without_query
 def home(request: HttpRequest) -> HttpResponse:
     """A new chat, in the `project` with that id; with `q` the sidebar has what was searched for."""
-    assert request.user.is_authenticated
-    return _render_page(request, _start(request, request.user))
+    return _render_page(request, _start(request, get_user(request)))
 
 
 def _start(request: HttpRequest, user: User) -> dict[str, Any]:
@@ -113,7 +116,7 @@ def _find_project(request: HttpRequest, user: User) -> Project | None:
     if given := request.GET.get("project"):
         return find_project(user, given)
     try:
-        return projects.load_owned(user, UUID(request.POST.get("project", "")))
+        return projects.load_project(user, UUID(request.POST.get("project", "")))
     except (Project.DoesNotExist, ValueError):
         return None
 
@@ -124,7 +127,6 @@ def _find_project(request: HttpRequest, user: User) -> Project | None:
 @compress_without_query
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One conversation: the newest messages; the socket brings what happens from then on."""
-    assert request.user.is_authenticated
     row = find_conversation(request, pk)
     state = load_state_for(row)
     usage = from_rows.context_usage(state)
@@ -207,7 +209,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
         return limit_response(await _again(request, refusal.message, 422), refusal)
     assert opening is not None
     row = opening.turn.conversation
-    if _scripted(request):
+    if is_from_script(request):
         return HttpResponse(status=201, headers={"Location": row.get_absolute_url()})
     return redirect(row)
 
@@ -223,17 +225,12 @@ def _read_tools(request: HttpRequest) -> dict[str, Any]:
 async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:
     """What was wrong. Without a script it is shown on the new-chat page, which keeps what was
     posted."""
-    if _scripted(request):
+    if is_from_script(request):
         return HttpResponse(error, status=status, content_type="text/plain; charset=utf-8")
     user = await load_user(request)
     context = await in_db(_start, request, user)
     context |= await in_db(_list, request, context)
     return render(request, "chat/page.html", context | {"error": error}, status=status)
-
-
-def _scripted(request: HttpRequest) -> bool:
-    """Whether the request comes from the page's script, which needs a status and not a page."""
-    return request.htmx or "x-requested-with" in request.headers  # type: ignore[attr-defined]
 
 
 @login_required
@@ -246,8 +243,8 @@ def conversation_rename(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = RenameForm(request.POST)
     if not form.is_valid():
         return HttpResponse(gettext("Write a title of at most 200 characters."), status=422)
-    conversations.rename(row, form.cleaned_data["title"])
-    if not _scripted(request):
+    conversations.rename_conversation(row, form.cleaned_data["title"])
+    if not is_from_script(request):
         return redirect(row)
     return trigger_client_event(HttpResponse(status=204), "conversation-renamed")
 

@@ -14,6 +14,7 @@ from chat.models import Conversation, McpServer, ModelProfile
 from chat.protocol.frames import MAX_FOCUS
 from chat.services.summary.summaries import MAX_SUMMARY
 from chat.web.budgets import budget_choices
+from chat.web.choices import set_choices
 from chat.web.reply_form import NAMES, ReplyFields
 
 SUMMARY_SIZES = {
@@ -156,14 +157,15 @@ class SettingsForm(ReplyFields, forms.ModelForm):
             size: SUMMARY_SIZES.get(size, gettext_lazy("As it is"))
             for size in (policy.summary_max_tokens, _site("summary_max_tokens"))
         }
-        self._choose(
+        set_choices(
+            self,
             "summary_max_tokens",
             [
                 (n, gettext("{size}: {tokens:,} tokens").format(size=sizes[n], tokens=n))
                 for n in sorted(sizes)
             ],
         )
-        self._choose("context_budget", budget_choices(self.instance))
+        set_choices(self, "context_budget", budget_choices(self.instance))
         profile = load_profile(self.instance.model)
         self.offer_reply(self.instance, profile)
         self._offer_tools(profile)
@@ -181,16 +183,9 @@ class SettingsForm(ReplyFields, forms.ModelForm):
         servers = McpServer.objects.filter(enabled=True) if settings.TOOLS else ()
         names = [server.name for server in servers]
         for list_name in lists:
-            field = self.fields[list_name]
-            assert isinstance(field, forms.MultipleChoiceField)
-            field.choices = [(name, name) for name in names]
+            set_choices(self, list_name, [(name, name) for name in names])
             if not names:
                 del self.fields[list_name]
-
-    def _choose(self, name: str, choices: list[tuple[Any, str]]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.TypedChoiceField)
-        field.choices = choices
 
     def changes(self) -> dict[str, Any]:
         """The validated values by field of `Conversation`."""

@@ -15,7 +15,8 @@ from chat.html.divider import count_left_out
 from chat.models import Compaction
 from chat.queries.summaries import read_chapters
 from chat.services.summary import instructions
-from chat.web.summary import explain_refusal, find_version
+from chat.web.access import explain_refusal
+from chat.web.summary import find_version
 
 
 @login_required

@@ -10,13 +10,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from agent.compaction.chapters.unsent import Left, list_left
+from agent.compaction.chapters.unsent import Unsent, list_unsent
 from chat.errors import Refused
 from chat.html.divider import name_range, render_statement
 from chat.models import Compaction
 from chat.queries.summaries import read_chapters
 from chat.services.summary.put_back import put_back_statement
-from chat.web.summary import explain_refusal, find_version
+from chat.web.access import explain_refusal
+from chat.web.summary import find_version
 
 # Statements that are shown at once; of more only those of the range that is asked for.
 MOST_SHOWN = 40
@@ -36,7 +37,7 @@ def summary_left(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
         made = put_back_statement(row.pk, key)
     except Refused as refusal:
         return _dialog(request, row, of=of, error=explain_refusal(refusal))
-    keys = _list_keys(group_by_range(list_left(read_chapters(row)), of))
+    keys = _list_keys(group_by_range(list_unsent(read_chapters(row)), of))
     return _dialog(request, made, of=of, done=True, place=keys.index(key) if key in keys else 0)
 
 
@@ -51,7 +52,7 @@ def _dialog(
 ) -> HttpResponse:
     """`place`: that of the statement that gets the focus, among those that are shown; what was put
     back leaves its own to the next one."""
-    left = list_left(read_chapters(row))
+    left = list_unsent(read_chapters(row))
     ranges = group_by_range(left, of)
     keys = _list_keys(ranges)
     context = {
@@ -72,7 +73,7 @@ def _list_keys(ranges: list[dict[str, Any]]) -> list[str]:
     return [each["key"] for part in ranges for each in part["statements"]]
 
 
-def group_by_range(left: list[Left], of: str) -> list[dict[str, Any]]:
+def group_by_range(left: list[Unsent], of: str) -> list[dict[str, Any]]:
     """The parts that something left, the newest first: `range` in words, `first` as text, `count`,
     and the `statements` where they are shown."""
     ranges: list[dict[str, Any]] = []

@@ -12,6 +12,7 @@ from accounts.models import User
 from chat.errors import Refused
 from chat.models import Conversation, Memory, Project
 from chat.services.library import memories
+from chat.web.access import get_user, is_from_htmx, is_from_script
 
 
 @login_required
@@ -19,30 +20,29 @@ from chat.services.library import memories
 def memory_list(request: HttpRequest) -> HttpResponse:
     """What is remembered of the signed-in user; POST adds a fact. The page's script, which does
     not ask for a page, gets the outcome in words."""
-    user = _user(request)
+    user = get_user(request)
     if request.method == "GET":
         return _page(request, user)
     text = request.POST.get("text", "")
-    scripted = "x-requested-with" in request.headers
     project = _find_project(request, user)
     place = project.pk if project else None
     try:
-        memory, new = memories.remember(user.pk, text, Memory.Source.USER, project_id=place)
+        memory, new = memories.remember_fact(user.pk, text, Memory.Source.USER, project_id=place)
     except Refused as refusal:
-        if _in_dialog(request):
+        if is_from_htmx(request):
             context = {"text": text, "error": refusal.message, "most": memories.MAX_CHARACTERS}
             return render(request, "chat/memory_add.html", context, status=422)
-        if scripted:
+        if is_from_script(request):
             return HttpResponse(refusal.message, status=422)
         return _page(request, user, text=text, error=refusal.message)
     words = gettext("Remembered: “{text}”") if new else gettext("Known already: “{text}”")
     if new and project:
         words = gettext("Remembered in the project “{project}”: “{text}”")
     words = words.format(text=memory.text, project=project)
-    if _in_dialog(request):
+    if is_from_htmx(request):
         context = {"added": words, "memory": new and memory, "most": memories.MAX_CHARACTERS}
         return render(request, "chat/memory_add.html", context)
-    if scripted:
+    if is_from_script(request):
         return HttpResponse(words)
     return redirect(f"{project.get_absolute_url()}#memories" if project else "memories")
 
@@ -66,7 +66,7 @@ def _find_project(request: HttpRequest, user: User) -> Project | None:
 def memory_edit(request: HttpRequest, pk: int) -> HttpResponse:
     """Change one fact; with `delete` remove it, with `restore` bring it back. The dialog gets its
     row."""
-    user = _user(request)
+    user = get_user(request)
     if "restore" in request.POST:
         return _restore(request, user, pk)
     memory = Memory.objects.filter(owner=user, pk=pk).select_related("project").first()
@@ -76,29 +76,29 @@ def memory_edit(request: HttpRequest, pk: int) -> HttpResponse:
     of_project = memory.project if "project" in request.POST else None
     back = f"{of_project.get_absolute_url()}#memories" if of_project else "memories"
     if "delete" in request.POST:
-        memories.forget(user.pk, pk)
-        return _row(request, memory, state="deleted") if _in_dialog(request) else redirect(back)
+        memories.forget_fact(user.pk, pk)
+        return _row(request, memory, state="deleted") if is_from_htmx(request) else redirect(back)
     text = request.POST.get("text", "")
     try:
-        memories.edit(memory, text)
+        memories.edit_fact(memory, text)
     except Refused as refusal:
-        if _in_dialog(request):
+        if is_from_htmx(request):
             memory.text = text
             return _row(request, memory, error=refusal.message)
         return _page(request, user, error=refusal.message, failed=pk)
-    if not _in_dialog(request):
+    if not is_from_htmx(request):
         return redirect(back)
     return _row(request, memory, state="saved" if memory.pk else "merged")
 
 
 def _restore(request: HttpRequest, user: User, pk: int) -> HttpResponse:
     try:
-        memory = memories.restore(user.pk, pk)
+        memory = memories.restore_fact(user.pk, pk)
     except Memory.DoesNotExist:
-        if _in_dialog(request):
+        if is_from_htmx(request):
             return render(request, "chat/memory_row.html", {"state": "gone"})
         raise Http404 from None
-    return _row(request, memory) if _in_dialog(request) else redirect("memories")
+    return _row(request, memory) if is_from_htmx(request) else redirect("memories")
 
 
 @login_required
@@ -106,27 +106,23 @@ def _restore(request: HttpRequest, user: User, pk: int) -> HttpResponse:
 def memory_proposal(request: HttpRequest, pk: int) -> HttpResponse:
     """Do what the assistant proposed, with the `decision` accept, or discard it. The page's script
     gets a status."""
-    user = _user(request)
+    user = get_user(request)
     decision = request.POST.get("decision")
     if decision not in ("accept", "discard"):
         return HttpResponse("decision is accept or discard.", status=400)
     proposal = memories.list_proposals(user.pk).filter(pk=pk).first()
     if proposal is None:
         raise Http404
-    scripted = "x-requested-with" in request.headers or _in_dialog(request)
+    scripted = is_from_script(request)
     try:
         memories.decide_proposal(proposal, accept=decision == "accept")
     except Refused as refusal:
         if scripted:
             return HttpResponse(refusal.message, status=422)
         return _page(request, user, error=refusal.message)
-    if _in_dialog(request):
+    if is_from_htmx(request):
         return _page(request, user)
     return HttpResponse(status=204) if scripted else redirect("memories")
-
-
-def _in_dialog(request: HttpRequest) -> bool:
-    return bool(request.htmx)  # type: ignore[attr-defined]
 
 
 def _row(request: HttpRequest, memory: Memory, *, state: str = "", error: str = "") -> HttpResponse:
@@ -140,11 +136,6 @@ def _row(request: HttpRequest, memory: Memory, *, state: str = "", error: str = 
     return render(request, "chat/memory_row.html", context, status=422 if error else 200)
 
 
-def _user(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
-
-
 def _page(
     request: HttpRequest, user: User, *, text: str = "", error: str = "", failed: int = 0
 ) -> HttpResponse:
@@ -156,5 +147,5 @@ def _page(
         "failed": failed,
         "most": memories.MAX_CHARACTERS,
     }
-    template = "chat/dialogs/memories.html" if _in_dialog(request) else "chat/memories.html"
+    template = "chat/dialogs/memories.html" if is_from_htmx(request) else "chat/memories.html"
     return render(request, template, context, status=422 if error else 200)

@@ -8,36 +8,37 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.db.models.functions import Left
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.http.response import HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils.text import Truncator, slugify
+from django.utils.text import Truncator
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
 from chat.db.threads import in_db
 from chat.engine.model_profiles import list_offered
-from chat.engine.state import find_number_since, load_state
+from chat.engine.state import find_number_since
 from chat.errors import Refused
 from chat.html.message import render_whole_row
-from chat.html.plot import render_context_plot
 from chat.live.admission import Sender
 from chat.live.enqueuing import ask_for_rebuild
 from chat.live.runner import runner
 from chat.models import Conversation, Message
 from chat.protocol import pasted
 from chat.protocol.zone import read_zone
-from chat.queries import export
 from chat.queries.exchanges import load_exchange, select_paired
-from chat.services.library import conversations
 from chat.services.people.rate_limit import explain_limit
 from chat.services.summary import leaving_out
 from chat.services.turns import branches
 from chat.services.turns.requests import AnswerStart
-from chat.web.access import NOT_OFFERED, find_conversation, load_user, refusal_response
-from chat.web.budgets import BudgetForm, budget_choices
-from chat.web.summary import explain_refusal
+from chat.web.access import (
+    NOT_OFFERED,
+    explain_refusal,
+    find_conversation,
+    load_user,
+    refusal_response,
+    render_question,
+)
 
 PEEK_SHOWN = 300  # characters
 PEEK_READ = 1_200  # of which runs of white space become one space
@@ -153,18 +154,18 @@ def message_switch(request: HttpRequest, pk: UUID, message: int) -> HttpResponse
 @require_http_methods(["GET", "POST"])
 def message_delete(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
     """Ask first, then delete."""
+    template = "chat/dialogs/message_delete.html"
     row = find_message(request, pk, message)
-    context: dict[str, Any] = {"message": row, "refusal": ""}
     through = row.conversation.compressed_through
-    context["summarised"] = through is not None and row.position <= through.position
+    summarised = through is not None and row.position <= through.position
+    context = {"message": row, "summarised": summarised}
     if request.method == "GET":
-        return render(request, "chat/dialogs/message_delete.html", context)
+        return render_question(request, template, context)
     try:
         branches.delete_message(row.conversation.owner, pk, message)
     except Refused as refusal:
-        context["refusal"] = explain_refusal(refusal)
-        return render(request, "chat/dialogs/message_delete.html", context, status=422)
-    return _changed("message-deleted", row.conversation, rebuilt=context["summarised"])
+        return render_question(request, template, context, refusal)
+    return _changed("message-deleted", row.conversation, rebuilt=summarised)
 
 
 @login_required
@@ -212,54 +213,13 @@ def _show_leave_out(
         "alone": _count_changed(select_paired(exchange, row), row),
         "whole": _count_changed(exchange, row),
         "summarised": through is not None and row.position <= through.position,
-        "refusal": explain_refusal(refusal) if refusal else "",
     }
-    status = 422 if refusal else 200
-    return render(request, "chat/dialogs/message_leave_out.html", context, status=status)
+    return render_question(request, "chat/dialogs/message_leave_out.html", context, refusal)
 
 
 def _count_changed(rows: Sequence[Message], row: Message) -> int:
     """Of some messages, those that are in the context as little, or as much, as `row` is."""
     return sum(each.left_out == row.left_out for each in rows)
-
-
-@login_required
-@require_GET
-async def conversation_export(request: HttpRequest, pk: UUID, form: str) -> HttpResponseBase:
-    """The conversation as a file, sent while it is read."""
-    await load_user(request)
-    row = await in_db(find_conversation, request, pk)
-    write, suffix, kind = {
-        "markdown": (export.export_markdown, "md", "text/markdown"),
-        "json": (export.export_json, "json", "application/json"),
-    }[form]
-    response = StreamingHttpResponse(write(row), content_type=f"{kind}; charset=utf-8")
-    name = f"{slugify(str(row))[:60] or 'conversation'}.{suffix}"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The panel's part that is loaded when it opens: the plot, and the budget to choose."""
-    row = find_conversation(request, pk)
-    if request.method == "GET":
-        context = {
-            "conversation": row,
-            "plot": render_context_plot(load_state(pk)),
-            "budgets": budget_choices(row),
-            "chosen": str(row.context_budget or ""),
-        }
-        return render(request, "chat/gauge/usage.html", context)
-    form = BudgetForm(row, request.POST)
-    if not form.is_valid():
-        return HttpResponse(gettext("This budget is not offered. Reload the page."), status=422)
-    try:
-        conversations.change_settings(row, form.cleaned_data)
-    except Refused as refusal:
-        return _refused(refusal)
-    return HttpResponse(status=204)
 
 
 def _refused(refusal: Refused) -> HttpResponse:

@@ -5,33 +5,24 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from accounts.models import User
 from agent.messages import RawTokens
-from chat.db.threads import in_db
 from chat.engine.model_profiles import find_default_name, load_profile
 from chat.engine.projects import find_room, list_conversations, list_projects
 from chat.errors import Refused
 from chat.html.figures import format_tokens
 from chat.models import Project
-from chat.queries import project_export
 from chat.services.library import memories, projects
 from chat.services.library.files import KINDS, MAX_BYTES
-from chat.web.access import find_conversation, find_project, load_user
+from chat.web.access import find_conversation, find_project, get_user
 from chat.web.project_form import ProjectForm
 
 SHOWN = 200  # conversations on a project's page
-
-
-def _user(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
 
 
 # --- All projects ---------------------------------------------------------------------------------
@@ -41,16 +32,16 @@ def _user(request: HttpRequest) -> User:
 @require_http_methods(["GET", "POST"])
 def project_list(request: HttpRequest) -> HttpResponse:
     """The projects; POST makes one by its `name`, with each `conversation` that is given in it."""
-    user = _user(request)
+    user = get_user(request)
     context: dict[str, Any] = {}
     if request.method == "POST":
         try:
-            made = projects.create(user, request.POST.get("name", ""))
+            made = projects.create_project(user, request.POST.get("name", ""))
         except Refused as refusal:
             context = {"error": refusal.message, "name": request.POST.get("name", "")}
         else:
             if given := request.POST.getlist("conversation"):
-                projects.move(user, _ids(given), made)
+                projects.move_conversations(user, _ids(given), made)
             return redirect(made)
     context |= {
         "projects": list_projects(user),
@@ -75,17 +66,17 @@ def _ids(given: list[str]) -> list[UUID]:
 @require_http_methods(["GET", "POST"])
 def project(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A project's page; POST changes name, instructions, model and budget."""
-    row = find_project(_user(request), pk)
+    row = find_project(get_user(request), pk)
     if request.method == "GET":
         return _page(request, row)
     form = ProjectForm(request.POST, instance=Project.objects.get(pk=row.pk))
     if form.is_valid():
         try:
-            projects.change(row, form.cleaned_data)
+            projects.change_project(row, form.cleaned_data)
             return redirect(row)
         except Refused as refusal:
             form.add_error(None, refusal.message)
-    return _page(request, find_project(_user(request), pk), form=form)
+    return _page(request, find_project(get_user(request), pk), form=form)
 
 
 def _page(
@@ -126,8 +117,8 @@ def _page(
 @require_POST
 def project_archive(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Put a project away, or with an empty `archived` back."""
-    row = find_project(_user(request), pk)
-    projects.set_archived(row, archived=bool(request.POST.get("archived")))
+    row = find_project(get_user(request), pk)
+    projects.set_project_archived(row, archived=bool(request.POST.get("archived")))
     return redirect(row)
 
 
@@ -135,9 +126,9 @@ def project_archive(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def project_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Say what goes and what stays, then delete; with `keep_memories` its facts stay."""
-    row = find_project(_user(request), pk)
+    row = find_project(get_user(request), pk)
     if request.method == "POST":
-        projects.delete(row, keep_memories="keep_memories" in request.POST)
+        projects.delete_project(row, keep_memories="keep_memories" in request.POST)
         return redirect("projects")
     context = {
         "project": row,
@@ -155,7 +146,7 @@ def project_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 def project_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Add the uploaded `file`s, as far as they fit."""
-    row = find_project(_user(request), pk)
+    row = find_project(get_user(request), pk)
     uploads = request.FILES.getlist("file")
     told = [] if uploads else [gettext("Choose a file.")]
     for upload in uploads:
@@ -171,7 +162,7 @@ def project_files(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 def project_file_delete(request: HttpRequest, pk: UUID, file: UUID) -> HttpResponse:
     """Remove a file from a project, which deletes it."""
-    row = find_project(_user(request), pk)
+    row = find_project(get_user(request), pk)
     projects.remove_file(row, file)
     return redirect(f"{_url(row)}#files")
 
@@ -196,18 +187,5 @@ def conversation_move(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_GET
 def conversations_move(request: HttpRequest) -> HttpResponse:
     """The same dialog for several, which the page knows."""
-    context = {"projects": list_projects(_user(request)), "most": projects.MAX_NAME}
+    context = {"projects": list_projects(get_user(request)), "most": projects.MAX_NAME}
     return render(request, "chat/dialogs/conversation_move.html", context)
-
-
-@login_required
-@require_GET
-async def project_export_zip(request: HttpRequest, pk: UUID) -> StreamingHttpResponse:
-    """The project as a zip, sent while it is read."""
-    user = await load_user(request)
-    row = await in_db(find_project, user, pk)
-    chunks = project_export.export_zip(row)
-    response = StreamingHttpResponse(chunks, content_type="application/zip")
-    name = f"{slugify(row.name)[:60] or 'project'}.zip"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response

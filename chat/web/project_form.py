@@ -10,10 +10,11 @@ from chat.engine.model_profiles import find_default_name, list_offered, load_pro
 from chat.models import Project
 from chat.services.library.projects import MAX_INSTRUCTIONS
 from chat.web.budgets import list_budgets
+from chat.web.choices import set_choices
 
 
 class ProjectForm(forms.ModelForm):
-    """What the user may set for a project; `projects.change` takes its data."""
+    """What the user may set for a project; `projects.change_project` takes its data."""
 
     model = forms.ChoiceField(
         label=gettext_lazy("Model of new conversations"),
@@ -62,7 +63,5 @@ class ProjectForm(forms.ModelForm):
         budgets = list_budgets(
             project.model or usual.name, settings.CONTEXT_BUDGET, project.context_budget
         )
-        for name, choices in (("model", list(models.items())), ("context_budget", budgets)):
-            field = self.fields[name]
-            assert isinstance(field, forms.ChoiceField)
-            field.choices = choices
+        set_choices(self, "model", list(models.items()))
+        set_choices(self, "context_budget", budgets)

@@ -8,6 +8,7 @@ from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 from agent.context.request import LEAST_REPLY
 from chat.engine.model_profiles import limits_for
 from chat.models import Conversation, ModelProfile
+from chat.web.choices import set_choices
 
 EFFORTS = {
     "low": pgettext_lazy("effort", "Low"),
@@ -85,9 +86,7 @@ class ReplyFields(forms.Form):
         self._offer("max_tokens", _list_lengths(conversation, profile))
 
     def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = choices
+        set_choices(self, name, choices)
         if len(choices) == 1:
             del self.fields[name]
 

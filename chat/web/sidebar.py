@@ -17,7 +17,7 @@ from chat.live.runner import runner
 from chat.models import Conversation, Turn
 from chat.services.library import conversations, projects
 from chat.web import transcript
-from chat.web.access import find_project, load_user
+from chat.web.access import find_project, get_user, load_user, parse_id
 from chat.web.search_box import MOST_CHARACTERS, find_hits, read_search
 
 CHANGES = ("pinned", "archived", "deleted")
@@ -36,7 +36,7 @@ def load_listed(request: HttpRequest, user: User, project_id: UUID | None = None
     )
     if search.here:
         context["groups"] = []
-    hits, more_hits = find_hits(user, search, _uuid(request.GET.get("current", "")))
+    hits, more_hits = find_hits(user, search, parse_id(request.GET.get("current", "")))
     more = {"hits": hits, "more_hits": more_hits, "unfolded": project_id}
     return context | {"count": count, "search": search} | more
 
@@ -50,12 +50,12 @@ def _query(request: HttpRequest) -> str:
 def sidebar(request: HttpRequest) -> HttpResponse:
     """The conversation list; with `q` those that have it in their titles, and messages that do, as
     far as its filters let them."""
-    assert request.user.is_authenticated
-    current = _uuid(request.GET.get("current", ""))
-    mine = Conversation.objects.of(request.user)
+    user = get_user(request)
+    current = parse_id(request.GET.get("current", ""))
+    mine = Conversation.objects.of(user)
     shown = mine.filter(pk=current).values_list("project", flat=True) if current else []
     unfolded = next(iter(shown), None)
-    context = {"current": current, **load_listed(request, request.user, unfolded)}
+    context = {"current": current, **load_listed(request, user, unfolded)}
     return render(request, "chat/sidebar/conversations.html", context)
 
 
@@ -66,18 +66,18 @@ def palette(request: HttpRequest) -> HttpResponse:
     conversations.
     `in:title` leaves out the messages; `in:here` all but messages of `current`, in their order;
     `in:` a project's name what is not of this project."""
-    assert request.user.is_authenticated
-    search = read_search(request.user, _query(request))
+    user = get_user(request)
+    search = read_search(user, _query(request))
     found: list[Any] = []
     titles: list[Any] = []
     if not search.here:
-        listed = transcript.load_sidebar(request.user, search.words, projects=search.projects)
+        listed = transcript.load_sidebar(user, search.words, projects=search.projects)
         titles = [row for group in listed["groups"] for row in group.rows][:PALETTE_TITLES]
         if search.projects is None:
-            found = find_projects(request.user, search.words) if search.words else []
+            found = find_projects(user, search.words) if search.words else []
         else:
             found = search.projects[:LISTED]
-    hits, _ = find_hits(request.user, search, _uuid(request.GET.get("current", "")))
+    hits, _ = find_hits(user, search, parse_id(request.GET.get("current", "")))
     context = {"projects": found, "titles": titles, "hits": hits, "search": search}
     return render(request, "chat/sidebar/palette.html", context)
 
@@ -89,20 +89,20 @@ async def conversations_change(request: HttpRequest) -> HttpResponse:
     or `deleted` is 1 or empty. Or move them: `project` is an id, or empty for none; the answer says
     where they were, as an object of ids by `project`."""
     user = await load_user(request)
-    ids = [pk for text in request.POST.getlist("id") if (pk := _uuid(text))]
+    ids = [pk for text in request.POST.getlist("id") if (pk := parse_id(text))]
     if "project" in request.POST:
         was = await in_db(_move, user, ids, request.POST["project"])
         named = {str(project or ""): moved for project, moved in was.items()}
         return JsonResponse(named) if was else HttpResponse(status=404)
     match [(name, bool(request.POST[name])) for name in CHANGES if name in request.POST]:
         case [("pinned", on)]:
-            count = await in_db(conversations.set_pinned, user, ids, pinned=on)
+            count = await in_db(conversations.set_conversations_pinned, user, ids, pinned=on)
         case [("archived", on)]:
-            count = await in_db(conversations.set_archived, user, ids, archived=on)
+            count = await in_db(conversations.set_conversations_archived, user, ids, archived=on)
         case [("deleted", True)]:
             count = await _discard(user, ids)
         case [("deleted", False)]:
-            count = await in_db(conversations.restore, user, ids)
+            count = await in_db(conversations.restore_conversations, user, ids)
         case _:
             return HttpResponse("One of pinned, archived and deleted is needed.", status=400)
     return HttpResponse(status=204 if count else 404)
@@ -110,12 +110,12 @@ async def conversations_change(request: HttpRequest) -> HttpResponse:
 
 def _move(user: User, ids: list[UUID], given: str) -> dict[UUID | None, list[UUID]]:
     """Move into the project with that id, or into none; where they were, by project."""
-    return projects.move(user, ids, find_project(user, given) if given else None)
+    return projects.move_conversations(user, ids, find_project(user, given) if given else None)
 
 
 async def _discard(user: User, ids: list[UUID]) -> int:
     """Delete for now; how many. Answers that are being written there stop, and keep their text."""
-    deleted = await in_db(conversations.discard, user, ids)
+    deleted = await in_db(conversations.discard_conversations, user, ids)
     for pk in deleted:
         if live := runner.find_live(pk):
             runner.stop(live)
@@ -123,10 +123,3 @@ async def _discard(user: User, ids: list[UUID]) -> int:
     for turn in await in_db(list, active.exclude(owner=runner.owner)):
         await stop_elsewhere(turn)
     return len(deleted)
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

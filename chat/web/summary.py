@@ -25,7 +25,13 @@ from chat.models import Compaction, Conversation
 from chat.queries.preview import Preview, preview_compactions
 from chat.queries.sources import propose_sources
 from chat.services.summary import rewrites, summaries
-from chat.web.access import find_conversation, load_user, refusal_response
+from chat.web.access import (
+    explain_refusal,
+    find_conversation,
+    load_user,
+    refusal_response,
+    render_question,
+)
 from chat.web.forms import CompactForm, SummaryForm
 
 EXTENT_WORDS = {
@@ -147,13 +153,6 @@ def _explain_edit(refusal: Refused) -> str:
     return explain_refusal(refusal)
 
 
-def explain_refusal(refusal: Refused) -> str:
-    """A refusal in words that fit any action: the usual words are about sending a message."""
-    if refusal.code == RefusalCode.CONVERSATION_BUSY:
-        return gettext("An answer or a compaction is running. Try again when it is done.")
-    return refusal.message
-
-
 def _edited(request: HttpRequest, version: Compaction) -> HttpResponse:
     findings = {
         name: [line.lstrip("-*+ ").removesuffix(UNVERIFIED) for line in version.audit[name]]
@@ -169,13 +168,12 @@ def _edited(request: HttpRequest, version: Compaction) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def summary_revert(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
     """Ask first, then go back to the version before."""
-    row = find_version(request, pk, version)
-    context: dict[str, Any] = {"conversation": row.conversation, "version": row, "refusal": ""}
+    template = "chat/dialogs/summary_revert.html"
+    context = {"version": find_version(request, pk, version)}
     if request.method == "GET":
-        return render(request, "chat/dialogs/summary_revert.html", context)
+        return render_question(request, template, context)
     try:
         summaries.revert(version)
     except Refused as refusal:
-        context["refusal"] = explain_refusal(refusal)
-        return render(request, "chat/dialogs/summary_revert.html", context, status=422)
+        return render_question(request, template, context, refusal)
     return trigger_client_event(HttpResponse(status=204), "summary-reverted")

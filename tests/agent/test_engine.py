@@ -14,12 +14,13 @@ from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.ladder import summarise
 from agent.compaction.plan import apply_compaction, find_protected_first, plan_compaction
-from agent.compaction.policy import ENGINES, ContextLoad, Policy, Trigger, find_trigger
+from agent.compaction.policy import METHODS, ContextLoad, Policy, Trigger, find_trigger
 from agent.compaction.skills import HEADINGS
 from agent.compaction.writing.job import Job
-from agent.context.assemble import Context, assemble, measure, trim
-from agent.context.pruning import plan_pruning
+from agent.context.assemble import Context, assemble, measure
 from agent.context.request import Request
+from agent.context.shortening.pruning import plan_pruning
+from agent.context.shortening.trimming import trim
 from agent.context.summary import Summary
 from agent.errors import AgentError
 from agent.messages import AgentMessage, Block, Usage, plain_text
@@ -124,7 +125,7 @@ class Conversation:
             event("edited")
 
     def switch(self, new: Limits) -> None:
-        if measure(self.context, COUNTER).total > new.prompt_limit:
+        if measure(self.context, COUNTER).total > new.request_limit:
             self.compact("model_switch")
         self.limits = new
 
@@ -158,7 +159,7 @@ class Conversation:
             ask_own=ask,
         )
         written = asyncio.run(summarise(job))
-        event(f"engine: {written.engine}")
+        event(f"engine: {written.method}")
         after = render_summary(written.chapters, pin_tokens=500, index_tokens=500, counter=COUNTER)
         new = measure(apply_compaction(context, made, after, self.policy), COUNTER)
         if new.total >= size.total:
@@ -199,7 +200,7 @@ class Conversation:
             if trigger is None or not self.compact(trigger):
                 break
         context = trim(self.context, COUNTER)
-        if measure(context, COUNTER).total <= self.limits.prompt_limit:
+        if measure(context, COUNTER).total <= self.limits.request_limit:
             assert_acceptable(assemble(replace(context, tools=TOOLS)), self.limits)
         else:
             event("the last turn alone does not fit")
@@ -236,7 +237,7 @@ steps = st.one_of(
 policies = st.builds(
     Policy,
     keep_first_message=st.booleans(),
-    engine=st.sampled_from(ENGINES),
+    engine=st.sampled_from(METHODS),
     input_characters=st.sampled_from([0, 0, 20_000]),
 )
 

@@ -139,7 +139,7 @@ def test_the_prompt_of_a_usage_includes_what_the_cache_took_part_in() -> None:
             "service_tier": "standard",
         }
     )
-    assert (usage.prompt, usage.total) == (210, 213)
+    assert (usage.request_tokens, usage.total) == (210, 213)
     assert (usage + usage).total == 426
     assert Usage(**usage.as_dict()) == usage
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent.compaction.policy import Policy, Trigger
 from agent.context.assemble import Context, measure
-from agent.context.previews import preview_limit
+from agent.context.shortening.previews import preview_limit
 from agent.engine import (
     BreakerOpen,
     Compact,
@@ -44,7 +44,7 @@ from tests.agent.conversations import (
 )
 
 POLICY = Policy()
-FULL = LIMITS.prompt_limit + 1
+FULL = LIMITS.request_limit + 1
 LOG = "line of a log\n" * 12_000
 # Old results that are worth pruning, and newer messages that stay whole.
 PRUNABLE = [
@@ -171,13 +171,13 @@ def test_with_compaction_off_a_context_is_only_trimmed() -> None:
     off = Policy(enabled=False)
     idle = {"ready": Trigger.IDLE, "warm": False}
     assert step(160_000, off, **idle) == Send()
-    assert step(FULL, off, **idle) == Trim(LIMITS.prompt_limit)
+    assert step(FULL, off, **idle) == Trim(LIMITS.request_limit)
 
 
 def test_a_server_that_takes_less_than_its_window_gets_less() -> None:
     assert send_or_trim(metered(1_000)) == Send()
     assert send_or_trim(metered(1_000), 900) == Trim(900)
-    assert send_or_trim(metered(FULL), 10 * FULL) == Trim(LIMITS.prompt_limit)
+    assert send_or_trim(metered(FULL), 10 * FULL) == Trim(LIMITS.request_limit)
     assert trim_if_needed(metered(1_000), COUNTER).omitted == 0
     assert trim_if_needed(metered(1_000), COUNTER, 900).omitted > 0
 
@@ -235,7 +235,7 @@ def test_from_any_state_a_few_steps_lead_to_a_request_or_a_compaction(
                 break
             case Trim(most):
                 assert not state.fits
-                assert most == made.limits.prompt_limit
+                assert most == made.limits.request_limit
                 # Only where nothing can be compacted: a full window is due by any setting.
                 assert not policy.enabled
                 break

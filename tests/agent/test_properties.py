@@ -14,10 +14,11 @@ from agent.compaction.chapters.unsent import NOTHING_FITS
 from agent.compaction.plan import Plan, apply_compaction, find_protected_first, plan_compaction
 from agent.compaction.policy import TARGET_OF_TRIGGER, ContextLoad, Policy, Trigger, find_trigger
 from agent.compaction.writing.requests import serialise, split_messages
-from agent.context.assemble import Context, assemble, measure, render_summary_texts, trim
-from agent.context.history import MISSING_RESULT
-from agent.context.previews import count_sent_tokens
-from agent.context.pruning import plan_pruning
+from agent.context.api_messages import MISSING_RESULT
+from agent.context.assemble import Context, assemble, measure, render_summary_texts
+from agent.context.shortening.previews import count_sent_tokens
+from agent.context.shortening.pruning import plan_pruning
+from agent.context.shortening.trimming import trim
 from agent.context.summary import Summary
 from agent.messages import AgentMessage, Block, RawTokens, sanitise
 from agent.model.reply import Reply
@@ -114,7 +115,7 @@ def test_a_trimmed_prompt_fits_whenever_the_last_turn_alone_does(
     alone = replace(context, messages=context.messages[last:], first=None)
     size = measure(trimmed, COUNTER).total
     room = context.limits
-    if measure(alone, COUNTER).total <= room.prompt_limit:
+    if measure(alone, COUNTER).total <= room.request_limit:
         assert size + room.reserve + room.window // 100 <= room.window
         event("trimmed" if trimmed != context else "fits")
     else:

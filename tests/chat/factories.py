@@ -20,7 +20,7 @@ from django.utils import timezone
 from accounts.models import User
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan, apply_compaction, render_chapters
-from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.policy import Method, Reason, Trigger
 from agent.compaction.writing.job import WrittenSummary
 from agent.engine import CompactedContext
 from agent.messages import Block, RealTokens, Usage, plain_text
@@ -95,7 +95,7 @@ def make_profile(name: str = MODEL, **values: Any) -> ModelProfile:
 def make_provider(name: str, base_url: str, *, key: str = "") -> Provider:
     """A server of models beside the site's own."""
     provider = Provider(name=name, base_url=base_url)
-    providers.save(provider, key=key)
+    providers.save_provider(provider, key=key)
     return provider
 
 
@@ -231,7 +231,7 @@ def make_compaction(
             chapter = Chapter(text, planned.summarise[0].number, planned.summarise[-1].number)
             result = WrittenSummary(
                 chapters=[*job.chapters, chapter],
-                engine=Engine.SERIALISED,
+                method=Method.SERIALISED,
                 reason=Reason.NOT_CACHED,
             )
             compaction_jobs.charge_compaction(

@@ -11,14 +11,14 @@ from django.core.exceptions import ImproperlyConfigured
 
 from agent.compaction.plan import Plan, find_protected_first, plan_compaction
 from agent.compaction.policy import (
-    ENGINES,
+    METHODS,
     Attempt,
     ContextLoad,
     Policy,
     find_breaker_end,
     find_trigger,
 )
-from agent.compaction.writing.methods import RUNGS
+from agent.compaction.writing.methods import WRITERS
 from agent.engine import find_pause_to_use, wants_preparation
 from agent.messages import AgentMessage
 from config.compaction_policy import VARIABLES, site_policy
@@ -153,10 +153,10 @@ def test_without_variables_the_policy_is_the_usual_one() -> None:
     assert site_policy(Variables(), input_characters=5_000)["input_characters"] == 5_000
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_every_rung_can_be_chosen(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+@pytest.mark.parametrize("engine", METHODS)
+def test_every_method_can_be_chosen(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
     assert policy(monkeypatch, {"COMPACTION_ENGINE": engine}).engine == engine
-    assert list(ENGINES) == ["auto", *RUNGS, "extract"]
+    assert list(METHODS) == ["auto", *WRITERS, "extract"]
 
 
 @pytest.mark.parametrize(

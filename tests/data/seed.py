@@ -115,7 +115,7 @@ def titles(user: User, texts: Sequence[str]) -> str:
 
 def remembered(user: User, texts: Sequence[str]) -> str:
     for text in corpus.spread(texts, FACTS):
-        memories.remember(user.pk, text[: memories.MAX_CHARACTERS], Memory.Source.USER)
+        memories.remember_fact(user.pk, text[: memories.MAX_CHARACTERS], Memory.Source.USER)
     return reverse("memories")
 
 

@@ -92,7 +92,7 @@ def answer_with(texts: list[str], conversation: Conversation) -> None:
 
 
 SETTERS: dict[str, Callable[[Conversation, str], None]] = {
-    "rename": conversations.rename,
+    "rename": conversations.rename_conversation,
     "suggest_title": lambda row, text: conversations.set_suggested_title(row.pk, text),
 }
 
@@ -185,21 +185,21 @@ def test_every_text_can_be_remembered_edited_recalled_and_told(
     for text in sent_texts(hostile):
         wanted = " ".join(sanitise_text(text).split())
         try:
-            memory, new = memories.remember(user.pk, text, Memory.Source.AGENT)
+            memory, new = memories.remember_fact(user.pk, text, Memory.Source.AGENT)
         except Refused:
             assert not 0 < len(wanted) <= memories.MAX_CHARACTERS, repr(text[:60])
             continue
         assert memory.text == wanted or not new
         kept[memory.pk] = memory.text
-        memories.edit(memory, f"Now: {text}"[: memories.MAX_CHARACTERS])
-        memories.recall(user.pk, text)
+        memories.edit_fact(memory, f"Now: {text}"[: memories.MAX_CHARACTERS])
+        memories.recall_facts(user.pk, text)
         told = memories.render_prompt_text(user.pk, Factor(1.0, 0))
         assert told.count("</memories>") == 1, repr(text[:60])
-        assert memories.forget(user.pk, memory.pk).startswith("Now: ")
+        assert memories.forget_fact(user.pk, memory.pk).startswith("Now: ")
     for text in dict.fromkeys(kept.values()):
-        memories.remember(user.pk, text, Memory.Source.USER)
+        memories.remember_fact(user.pk, text, Memory.Source.USER)
     html = client.get(reverse("memories")).content.decode()
-    for memory in memories.recall(user.pk):
+    for memory in memories.recall_facts(user.pk):
         assert f">{escape(memory.text)}</textarea>" in html
     for text in searched(hostile)[::4]:
         response = client.post(

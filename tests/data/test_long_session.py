@@ -148,11 +148,14 @@ def pages_back(client: Browser, user: User, conversation: Conversation) -> list[
 def estimated_errors(conversation: Conversation, factor: float) -> list[float]:
     """For two answers in a row: the estimate of what came between, against what was reported."""
     rows = list(conversation.messages.order_by("position"))
-    answers = [i for i, row in enumerate(rows) if row.usage and Usage.from_api(row.usage).prompt]
+    answers = [
+        i for i, row in enumerate(rows) if row.usage and Usage.from_api(row.usage).request_tokens
+    ]
     errors = []
     for before, after in pairwise(answers):
         reported = (
-            Usage.from_api(rows[after].usage).prompt - Usage.from_api(rows[before].usage).prompt
+            Usage.from_api(rows[after].usage).request_tokens
+            - Usage.from_api(rows[before].usage).request_tokens
         )
         estimated = sum(row.tokens for row in rows[before:after]) * factor
         if reported > 1_000 and rows[before].status == "complete":

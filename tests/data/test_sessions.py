@@ -126,8 +126,8 @@ def check_meter(conversation: Conversation, usage: dict[str, Any], record: Recor
     assert find_violations(assemble(state.context).body(), window=WINDOW) == [], record.id
     reported = Usage.from_api(usage)
     if state.doubted:
-        assert reported.prompt < 2 * state.size.fixed, record.id
-    elif reported.prompt:
+        assert reported.request_tokens < 2 * state.size.fixed, record.id
+    elif reported.request_tokens:
         assert 0 < state.used <= reported.total, record.id
         assert not state.estimated
 

@@ -64,8 +64,7 @@ async def compact(site: Site, tab: KeepingTab) -> None:
     """A `/compact` that succeeds."""
     site.model.script.reply(SUMMARY, when=is_summary)
     tab.send("compact")
-    completed = await tab.next("CompressionCompleted")
-    assert completed["success"], completed["error"]
+    await tab.next("CompressionCompleted", success=True)
     await tab.finished(kind="compact", status="completed")
 
 

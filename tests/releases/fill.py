@@ -361,12 +361,12 @@ def give_fixed_values() -> None:
 def check_is_complete() -> None:
     """Every model has rows, every choice is made somewhere, and every field holds something
     somewhere. Raises SystemExit with what is missing."""
-    missing = sorted(_list_missing())
+    missing = sorted(list_missing())
     if missing:
         raise SystemExit(f"The database of a release lacks {', '.join(missing)}: see fill.py.")
 
 
-def _list_missing() -> Iterator[str]:
+def list_missing() -> Iterator[str]:
     for model in apps.get_models(include_auto_created=True):
         rows = list(model._base_manager.values())
         if not rows:

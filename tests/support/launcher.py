@@ -52,7 +52,6 @@ LIBRARIES = [
     "structlog",
     "tiktoken",
     "twisted.internet.base",
-    "uvicorn",
 ]
 LAUNCHER = "launcher"  # the socket's name in the directory that runs share
 MOST = 1_000_000  # bytes of what is said at a time

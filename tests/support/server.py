@@ -242,8 +242,8 @@ def migrate_fresh(postgres: PostgresServer) -> str:
     return url.rpartition("/")[2]
 
 
-def manage(environment: dict[str, str], *arguments: str) -> None:
-    """Run a management command. Raises ProcessFailed with its output."""
+def manage(environment: dict[str, str], *arguments: str) -> str:
+    """Run a management command; what it prints. Raises ProcessFailed with that."""
     command = [sys.executable, "manage.py", *arguments, "--verbosity", "0"]
     with tempfile.TemporaryFile() as output:
         status = start_process(command, environment, output).wait()
@@ -251,3 +251,4 @@ def manage(environment: dict[str, str], *arguments: str) -> None:
         said = output.read().decode(errors="replace")
     if status:
         raise ProcessFailed(f"manage.py {' '.join(arguments)}:\n{said}")
+    return said

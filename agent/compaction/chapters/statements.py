@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from agent.audit.grounding import BULLET
-from agent.audit.quotes import keep_standing
+from agent.audit.quotes import keep_quotes_in
 from agent.compaction.chapters.chapter import Chapter, Part
 from agent.compaction.chapters.cutting import is_heading, split_blocks
 
@@ -80,7 +80,7 @@ def edit_chapter(chapter: Chapter, text: str) -> Chapter:
     own = [each.text for each in after if each.text not in stood or each.text in chapter.own]
     texts = carry_over([part.text for part in chapter.parts], before, after)
     parts = [part._replace(text=new) for part, new in zip(chapter.parts, texts, strict=True)]
-    quotes = keep_standing(chapter.quotes, text, *texts)
+    quotes = keep_quotes_in(chapter.quotes, text, *texts)
     changed = replace(chapter, text=text, gap=False, own=tuple(own), quotes=quotes)
     return replace(changed, parts=_close_up(parts))
 

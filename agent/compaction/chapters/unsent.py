@@ -14,7 +14,7 @@ NOTHING_FITS = "Nothing of these messages fits here. Search has them."
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Unsent:
     """A statement that no request holds, the chapter (its place) whose range it is of, and the
     messages of the part that it was written in."""
 
@@ -41,12 +41,12 @@ def list_sent(chapters: Sequence[Chapter], place: int) -> list[Statement]:
     return [each for each in said if newest or each.heading != CURRENT_WORK]
 
 
-def list_left(chapters: Sequence[Chapter]) -> list[Left]:
+def list_unsent(chapters: Sequence[Chapter]) -> list[Unsent]:
     """What was written and is not sent, in the order of the conversation. What another chapter says
     in the same words is."""
     sent = {each.text for place in range(len(chapters)) for each in list_sent(chapters, place)}
     return [
-        Left(place, part.first, part.through, each)
+        Unsent(place, part.first, part.through, each)
         for place, chapter in enumerate(chapters)
         if not chapter.gap
         for part in chapter.written
@@ -55,7 +55,7 @@ def list_left(chapters: Sequence[Chapter]) -> list[Left]:
     ]
 
 
-def put_back(chapters: Sequence[Chapter], left: Left) -> list[Chapter]:
+def put_back(chapters: Sequence[Chapter], left: Unsent) -> list[Chapter]:
     """The chapters with a statement in its range again, as a person's own from now on: it goes
     last. What was current work once is a fact by now."""
     chapter = chapters[left.place]

@@ -70,7 +70,7 @@ class Change:
 # --- The index ------------------------------------------------------------------------------------
 
 
-def find_settled(
+def find_decisions(
     messages: Iterable[AgentMessage], known: Iterable[IndexEntry]
 ) -> tuple[list[IndexEntry], list[Change]]:
     """The index entries of the user's messages, and the values that they replace, of those that are

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from agent.authorship.typed import read_typed_words, read_written_text
-from agent.compaction.extraction.phrases import Frame, choose_frame
+from agent.compaction.extraction.phrases import Phrases, choose_phrases
 from agent.compaction.skills import CHAPTER_HEADINGS
-from agent.context.pruning import shorten_text
+from agent.context.shortening.texts import shorten_text
 from agent.messages import AgentMessage, RawTokens
 from agent.tokens import TokenCounter
 
@@ -21,26 +21,26 @@ def extract(
     """A chapter with the usual headings within `tokens`: the openings of the user's messages,
     the newest first to stay, and the last answer's opening. What stands around them is in the
     user's language."""
-    frame = choose_frame(messages)
+    phrases = choose_phrases(messages)
     prompts = [message for message in messages if message.is_prompt]
     answers = [message for message in messages if message.role == "assistant"]
-    budget = tokens - counter.count(_form(frame, [], [], headings))
+    budget = tokens - counter.count(_form(phrases, [], [], headings))
     asked: list[str] = []
-    current = [_bullet(frame, message) for message in answers[-1:]]
+    current = [_bullet(phrases, message) for message in answers[-1:]]
     for message in reversed(prompts):
-        line = _bullet(frame, message)
+        line = _bullet(phrases, message)
         budget -= counter.count(line) + 1
         if budget < 0 and asked:
             break
         asked.insert(0, line)
-    return _form(frame, asked, current, headings)
+    return _form(phrases, asked, current, headings)
 
 
 def _form(
-    frame: Frame, asked: Sequence[str], current: Sequence[str], headings: Sequence[str]
+    phrases: Phrases, asked: Sequence[str], current: Sequence[str], headings: Sequence[str]
 ) -> str:
     lines: dict[str, list[str]] = {heading: [] for heading in headings}
-    lines[headings[0]].append(frame.note)
+    lines[headings[0]].append(phrases.note)
     lines["Goal and constraints"] += asked
     lines["Current work and next step"] += current
     return "\n".join(
@@ -48,10 +48,10 @@ def _form(
     )
 
 
-def _bullet(frame: Frame, message: AgentMessage) -> str:
+def _bullet(phrases: Phrases, message: AgentMessage) -> str:
     own = read_typed_words(message) if message.role == "user" else ""
     text = " ".join((own or read_written_text(message)).split())
-    who = frame.answered
+    who = phrases.answered
     if message.role == "user":
-        who = frame.wrote if own else frame.sent
+        who = phrases.wrote if own else phrases.sent
     return f"- {who}: “{shorten_text(text, QUOTE)}” [#{message.number}]"

@@ -31,7 +31,7 @@ _PATH = re.compile(r"(?=.*\w)(?=.*[./\\])[^\x00-\x1f`<>\u2028\u2029]+(?<![/\\\s]
 _PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ b/)([^\n\r]{1,200})$", re.M)
 
 
-def list_touched(
+def list_touched_files(
     messages: Sequence[AgentMessage],
     *,
     known: str,

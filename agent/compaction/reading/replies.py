@@ -31,7 +31,7 @@ MISSING = {  # whole sentences, so that they can be translated
 BROKE_OFF = gettext_noop("it broke off at the model's limit before half of it was written")
 
 
-def verify(
+def read_valid_record(
     reply: Reply,
     source: Sequence[AgentMessage],
     previous: str = "",

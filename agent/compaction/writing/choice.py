@@ -10,7 +10,7 @@ from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.chapters.superseding import combine, join_current_work
 from agent.compaction.failures import Failure
-from agent.compaction.policy import Engine, Reason
+from agent.compaction.policy import Method, Reason
 from agent.compaction.skills import INSTRUCTIONS
 from agent.compaction.writing.job import Job, choose_form, count_instruction_tokens, make_form
 from agent.compaction.writing.requests import (
@@ -24,13 +24,13 @@ from agent.compaction.writing.requests import (
     write_warm_instruction,
 )
 from agent.context.assemble import measure
-from agent.context.previews import sum_sent_tokens
 from agent.context.request import Request
+from agent.context.shortening.previews import sum_sent_tokens
 from agent.messages import AgentMessage, RealTokens, Usage, plain_text
 from agent.tokens import Limits
 
 # The ways to ask a model, from the best to the last resort.
-LADDER = (Engine.WARM_PREFIX, Engine.SERIALISED, Engine.CHUNKS, Engine.WITHOUT_OVERSIZED)
+LADDER = (Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_OVERSIZED)
 # Tokens of the writing model's window that are not for reading where it reads in parts: a reply of
 # 4,000 at most, 8,000 of thinking, the instruction, and what the estimates of these miss. At most
 # this share of a small window.
@@ -55,58 +55,58 @@ REST_THINKING_TOKENS = 2_000  # of which the rest of a record needs less
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The `engine` to begin with and why. `skipped`: those before it that do not fit; `dollars`:
+    """The `method` to begin with and why. `skipped`: those before it that do not fit; `dollars`:
     what those that were compared cost, estimated."""
 
-    engine: Engine
+    method: Method
     reason: Reason
     skipped: Sequence[Failure] = ()
-    dollars: Mapping[Engine, float] = field(default_factory=dict)
+    dollars: Mapping[Method, float] = field(default_factory=dict)
 
     @property
     def price(self) -> float:
         """US dollars of writing, estimated."""
-        return self.dollars.get(self.engine, 0.0)
+        return self.dollars.get(self.method, 0.0)
 
 
 def choose(job: Job) -> Choice:
     """The first way: the one that is set, else the warm prefix where it is cached, fits and costs
     no more; where that does not fit, the next one that does, down to the extract."""
-    if job.policy.engine != Engine.AUTO:
+    if job.policy.engine != Method.AUTO:
         return _first_fitting(job, job.policy.engine, Reason.BY_SETTING)
     if not job.warm:
-        return _first_fitting(job, Engine.SERIALISED, Reason.NOT_CACHED)
-    if why := explain_why_not(job, Engine.WARM_PREFIX):
-        return _first_fitting(job, Engine.SERIALISED, why)
-    other = _first_fitting(job, Engine.SERIALISED, Reason.PRICE)
-    dollars = {Engine.WARM_PREFIX: estimate_cost(job, Engine.WARM_PREFIX), **other.dollars}
-    if other.engine == Engine.EXTRACT or dollars[Engine.WARM_PREFIX] <= other.price:
-        return Choice(Engine.WARM_PREFIX, Reason.PRICE, dollars=dollars)
+        return _first_fitting(job, Method.SERIALISED, Reason.NOT_CACHED)
+    if why := explain_why_not(job, Method.WARM_PREFIX):
+        return _first_fitting(job, Method.SERIALISED, why)
+    other = _first_fitting(job, Method.SERIALISED, Reason.PRICE)
+    dollars = {Method.WARM_PREFIX: estimate_cost(job, Method.WARM_PREFIX), **other.dollars}
+    if other.method == Method.EXTRACT or dollars[Method.WARM_PREFIX] <= other.price:
+        return Choice(Method.WARM_PREFIX, Reason.PRICE, dollars=dollars)
     return replace(other, dollars=dollars)
 
 
-def _first_fitting(job: Job, first: Engine, reason: Reason) -> Choice:
+def _first_fitting(job: Job, first: Method, reason: Reason) -> Choice:
     skipped: list[Failure] = []
-    for engine in list_engines_from(first):
-        why = explain_why_not(job, engine)
+    for method in list_methods_from(first):
+        why = explain_why_not(job, method)
         if why is None:
-            return Choice(engine, reason, skipped, {engine: estimate_cost(job, engine)})
-        skipped.append(Failure.skipped(engine, why))
+            return Choice(method, reason, skipped, {method: estimate_cost(job, method)})
+        skipped.append(Failure.skipped(method, why))
         reason = why
-    return Choice(Engine.EXTRACT, reason, skipped)
+    return Choice(Method.EXTRACT, reason, skipped)
 
 
-def list_engines_from(first: Engine) -> Sequence[Engine]:
-    """An engine that asks a model and those after it; nothing for the extract."""
+def list_methods_from(first: Method) -> Sequence[Method]:
+    """A method that asks a model and those after it; nothing for the extract."""
     return LADDER[LADDER.index(first) :] if first in LADDER else ()
 
 
-def explain_why_not(job: Job, engine: Engine) -> Reason | None:
-    """Why an engine's requests cannot be sent; None where they can."""
-    if engine == Engine.WARM_PREFIX:
+def explain_why_not(job: Job, method: Method) -> Reason | None:
+    """Why a method's requests cannot be sent; None where they can."""
+    if method == Method.WARM_PREFIX:
         return _why_not_warm(job)
-    parts = split_into_parts(job, engine)
-    if engine == Engine.SERIALISED and len(parts) > 1:
+    parts = split_into_parts(job, method)
+    if method == Method.SERIALISED and len(parts) > 1:
         return Reason.TOO_LARGE
     form = choose_part_form(job, job.chapters, len(parts))
     if form is None:
@@ -119,7 +119,7 @@ def _why_not_warm(job: Job) -> Reason | None:
         return Reason.NOT_IN_PREFIX
     # The meter may know better than the estimate, or know less of what came last.
     used = max(job.used, measure(job.context, job.counter).total)
-    fits = used + _warm_tokens(job) <= job.own.limits.prompt_limit
+    fits = used + _warm_tokens(job) <= job.own.limits.request_limit
     return None if fits else Reason.TOO_LARGE
 
 
@@ -132,7 +132,7 @@ def _warm_tokens(job: Job) -> RealTokens:
 
 def _fits(job: Job, part: Part, form: Form) -> bool:
     """Whether one request can hold a part: counted exactly where the estimate is close."""
-    limit = job.writer.limits.prompt_limit
+    limit = job.writer.limits.request_limit
     around = count_instruction_tokens(job) + PREVIOUS_SHARE * limit + FORM_TOKENS
     if MARGIN * part.tokens + around <= limit:
         return True
@@ -144,15 +144,15 @@ def _fits(job: Job, part: Part, form: Form) -> bool:
         model=job.writer.name,
         max_tokens=choose_max_tokens(job, form),
     )
-    return does_text_fit(job, request)
+    return text_fits(job, request)
 
 
-def does_text_fit(job: Job, request: Request) -> bool:
+def text_fits(job: Job, request: Request) -> bool:
     """Whether a request of one text fits the summary model's window."""
     (message,) = request.messages
     limits = job.writer.limits
     text = job.skill.text + plain_text(message["content"])
-    return limits.factor.apply(job.counter.count(text)) <= limits.prompt_limit
+    return limits.factor.apply(job.counter.count(text)) <= limits.request_limit
 
 
 def choose_max_tokens(job: Job, form: Form) -> int:
@@ -170,7 +170,7 @@ def choose_previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
     """The newest chapters that leave room for what is to be read: with the small window of some
     summary models, not all of them do."""
     limits = job.writer.limits
-    room = int(limits.prompt_limit * PREVIOUS_SHARE)
+    room = int(limits.request_limit * PREVIOUS_SHARE)
     texts, work = combine([chapter.text for chapter in chapters if not chapter.gap])
     room -= limits.factor.apply(job.counter.count(work))
     fitting: list[str] = []
@@ -185,8 +185,8 @@ def choose_previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
     return join_current_work("\n\n".join(fitting), work)
 
 
-def split_into_parts(job: Job, engine: Engine, share: float = CHUNK_SHARES[0]) -> list[Part]:
-    """What each request of an engine reads: together all messages, of which only those are cut that
+def split_into_parts(job: Job, method: Method, share: float = CHUNK_SHARES[0]) -> list[Part]:
+    """What each request of a method reads: together all messages, of which only those are cut that
     alone are too large. `share`: of what can be read, for one chunk."""
     limits = job.writer.limits
     readable = _count_readable(limits)
@@ -195,11 +195,11 @@ def split_into_parts(job: Job, engine: Engine, share: float = CHUNK_SHARES[0]) -
     if cap != inf:
         messages = [shorten_message(each, int(cap) - NOTES_CHARACTERS) for each in messages]
     room = readable * share / MARGIN
-    if engine == Engine.SERIALISED:
+    if method == Method.SERIALISED:
         previous = job.counter.count(choose_previous_chapters(job, job.chapters))
-        room = limits.prompt_limit / MARGIN - count_instruction_tokens(job)
+        room = limits.request_limit / MARGIN - count_instruction_tokens(job)
         room -= limits.factor.apply(previous)
-    elif engine == Engine.WITHOUT_OVERSIZED:
+    elif method == Method.WITHOUT_OVERSIZED:
         most = int(readable * CHUNK_SHARES[-1])
         messages = [shorten_message(message, most // 2) for message in messages]
         room = most / MARGIN
@@ -209,7 +209,7 @@ def split_into_parts(job: Job, engine: Engine, share: float = CHUNK_SHARES[0]) -
 def _count_readable(limits: Limits) -> int:
     """Tokens of a window of which parts take their shares."""
     reserve = min(PART_RESERVE, int(PART_RESERVE_SHARE * limits.window))
-    return min(limits.prompt_limit, limits.window - reserve)
+    return min(limits.request_limit, limits.window - reserve)
 
 
 def choose_part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form | None:
@@ -219,7 +219,7 @@ def choose_part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form 
     limits = job.writer.limits
     # A record may be twice as long as asked for, in tokens of the conversation's model.
     factor = limits.factor.value / job.context.limits.factor.value
-    most = int(limits.prompt_limit * RECORDS_SHARE / factor / (2 * parts))
+    most = int(limits.request_limit * RECORDS_SHARE / factor / (2 * parts))
     if most < SMALLEST_RECORD:
         return None
     if parts == 1:
@@ -228,12 +228,12 @@ def choose_part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form 
     return replace(form, tokens=min(form.tokens, most), hard=False)
 
 
-def estimate_cost(job: Job, engine: Engine) -> float:
-    """US dollars of a summary by an engine whose requests fit and whose replies can be used."""
+def estimate_cost(job: Job, method: Method) -> float:
+    """US dollars of a summary by a method whose requests fit and whose replies can be used."""
     written = choose_form(job, job.chapters).tokens
-    if engine == Engine.WARM_PREFIX:
+    if method == Method.WARM_PREFIX:
         return job.own.prices.dollars(_warm_usage(job, written))
-    parts = split_into_parts(job, engine)
+    parts = split_into_parts(job, method)
     read = sum(part.tokens for part in parts) + _count_around(job) * len(parts)
     form = choose_part_form(job, job.chapters, len(parts))
     if form and len(parts) > 1:  # the parts' records are written, read and merged
@@ -245,24 +245,24 @@ def estimate_cost(job: Job, engine: Engine) -> float:
 def estimate_most(job: Job, choice: Choice) -> float:
     """US dollars that a summary may take: the replies at their limit, thinking included, and as
     many more requests as follow where none can be used, or all is given back."""
-    engines = list_engines_from(choice.engine)
-    if not engines:
+    methods = list_methods_from(choice.method)
+    if not methods:
         return 0.0
     form = choose_form(job, job.chapters)
-    whole = sum(_list_prices(job, choice.engine, None))
+    whole = sum(_list_prices(job, choice.method, None))
     again = max(
-        max(_list_prices(job, engine, choose_rest_tokens(form)))
-        for engine in engines
-        if engine == choice.engine or explain_why_not(job, engine) is None
+        max(_list_prices(job, method, choose_rest_tokens(form)))
+        for method in methods
+        if method == choice.method or explain_why_not(job, method) is None
     )
     return whole + (MOST_REJECTED + int(job.policy.is_short)) * again
 
 
-def _list_prices(job: Job, engine: Engine, written: int | None) -> list[float]:
-    """US dollars of each request of an engine, with replies at their limit for None; or of one that
+def _list_prices(job: Job, method: Method, written: int | None) -> list[float]:
+    """US dollars of each request of a method, with replies at their limit for None; or of one that
     follows such a reply, which it may show, with replies of so many tokens."""
     form = choose_form(job, job.chapters)
-    if engine == Engine.WARM_PREFIX:
+    if method == Method.WARM_PREFIX:
         most = choose_warm_max_tokens(job.context, form)
         if written is None:
             return [job.own.prices.dollars(_warm_usage(job, most))]
@@ -270,9 +270,9 @@ def _list_prices(job: Job, engine: Engine, written: int | None) -> list[float]:
         return [job.own.prices.dollars(replace(usage, input_tokens=usage.input_tokens + most))]
     most = choose_max_tokens(job, form)
     around = _count_around(job) + FORM_TOKENS
-    read = [part.tokens for part in split_into_parts(job, engine)]
+    read = [part.tokens for part in split_into_parts(job, method)]
     if len(read) > 1:
-        read.append(int(job.writer.limits.prompt_limit * RECORDS_SHARE))
+        read.append(int(job.writer.limits.request_limit * RECORDS_SHARE))
     more, wrote = (0, most) if written is None else (most, written)
     return [job.writer.prices.dollars(Usage(tokens + around + more, wrote)) for tokens in read]
 

@@ -8,10 +8,10 @@ from math import inf
 
 from agent.audit.audit import Findings, Mistake
 from agent.audit.correction import Place, find_places
-from agent.compaction.writing.choice import THINKING_TOKENS, does_text_fit
+from agent.compaction.writing.choice import THINKING_TOKENS, text_fits
 from agent.compaction.writing.job import Job
 from agent.compaction.writing.requests import defuse, serialise
-from agent.context.history import text_block
+from agent.context.api_messages import text_block
 from agent.context.request import Request
 from agent.messages import AgentMessage, plain_text
 from agent.search.excerpts import make_excerpt
@@ -93,7 +93,7 @@ def _build_request(
         messages=[{"role": "user", "content": [text_block(text)]}],
         once=True,
     )
-    return request if does_text_fit(job, request) else None
+    return request if text_fits(job, request) else None
 
 
 def _show(message: AgentMessage, wanted: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from agent.compaction.reading.replies import (
     cover,
     list_needed,
     read_text,
-    verify,
+    read_valid_record,
 )
 from agent.compaction.writing.choice import (
     MOST_CONTINUED,
@@ -30,7 +30,7 @@ from agent.compaction.writing.choice import (
     choose_max_tokens,
     choose_previous_chapters,
     choose_rest_tokens,
-    does_text_fit,
+    text_fits,
 )
 from agent.compaction.writing.continuing import (
     CUT,
@@ -42,8 +42,8 @@ from agent.compaction.writing.continuing import (
 from agent.compaction.writing.correction import Correction, plan_correction
 from agent.compaction.writing.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
 from agent.compaction.writing.requests import Form, build_serialised_request
-from agent.context.pruning import shorten_text
 from agent.context.request import Request
+from agent.context.shortening.texts import shorten_text
 from agent.errors import AgentError, gettext_noop
 from agent.messages import AgentMessage, RawTokens
 from agent.model.reply import Reply
@@ -81,7 +81,7 @@ async def write_text(
 
     def build_fitting(form: Form) -> Request:
         request = build(form)
-        if not does_text_fit(job, request):
+        if not text_fits(job, request):
             raise SummaryRejected(gettext_noop("the request would not fit the window"))
         return request
 
@@ -151,7 +151,9 @@ class _Writing:
         try:
             if reply.stop_reason in CUT:
                 return await self._complete(read_text(reply), form)
-            return self._make_draft(verify(reply, self.source, self.previous, self._headings))
+            return self._make_draft(
+                read_valid_record(reply, self.source, self.previous, self._headings)
+            )
         except SummaryRejected:
             self.result.rejected += 1
             raise

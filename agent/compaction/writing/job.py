@@ -1,4 +1,4 @@
-"""One compaction as the engine gets it, and the result that it returns."""
+"""One compaction as it is asked for, and the result that it returns."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,7 +12,7 @@ from agent.compaction.failures import Failure
 from agent.compaction.instructions.named import Named
 from agent.compaction.instructions.pins import Pin
 from agent.compaction.plan import Plan, apply_compaction
-from agent.compaction.policy import Engine, Policy, Reason
+from agent.compaction.policy import Method, Policy, Reason
 from agent.compaction.skills import SKILLS, Skill
 from agent.compaction.writing.requests import Form
 from agent.context.assemble import Context, measure
@@ -56,7 +56,7 @@ class Job:
 
     @property
     def skill(self) -> Skill:
-        """The prompt of the form that is set."""
+        """The form that is set, with what it asks for."""
         return SKILLS[self.policy.summary_form]
 
 
@@ -79,9 +79,9 @@ class WrittenSummary:
     `whole`: its text before it was cut."""
 
     chapters: list[Chapter]
-    engine: Engine
+    method: Method
     reason: Reason
-    dollars: Mapping[Engine, float] = field(default_factory=dict)
+    dollars: Mapping[Method, float] = field(default_factory=dict)
     calls: int = 0  # of a model; `agent.model.client.Client` books what they cost
     rejected: int = 0  # replies for this chapter that could not be used
     continued: int = 0  # replies that were cut at their limit, whose rest was asked for

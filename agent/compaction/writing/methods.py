@@ -1,11 +1,11 @@
-"""The rungs of the ladder: how each engine asks a model for a chapter."""
+"""How each method asks a model for a chapter."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
 from agent.audit.audit import Findings
 from agent.compaction.failures import SummaryRejected
 from agent.compaction.instructions.named import Named
-from agent.compaction.policy import Engine
+from agent.compaction.policy import Method
 from agent.compaction.writing.choice import (
     CHUNK_SHARES,
     choose_max_tokens,
@@ -21,8 +21,8 @@ from agent.compaction.writing.requests import (
     build_warm_request,
     count_unread_tokens,
 )
-from agent.context.previews import count_sent_tokens
 from agent.context.request import Request
+from agent.context.shortening.previews import count_sent_tokens
 from agent.errors import AgentError, ErrorCode, gettext_noop
 
 
@@ -90,7 +90,7 @@ async def _read_parts(job: Job, result: WrittenSummary, parts: Sequence[Part]) -
 
 
 async def _serialised(job: Job, result: WrittenSummary) -> str:
-    return await _in_parts(job, result, split_into_parts(job, Engine.SERIALISED))
+    return await _in_parts(job, result, split_into_parts(job, Method.SERIALISED))
 
 
 async def _chunks(job: Job, result: WrittenSummary) -> str:
@@ -98,7 +98,7 @@ async def _chunks(job: Job, result: WrittenSummary) -> str:
     before = result.findings
     for share in CHUNK_SHARES:
         try:
-            return await _in_parts(job, result, split_into_parts(job, Engine.CHUNKS, share))
+            return await _in_parts(job, result, split_into_parts(job, Method.CHUNKS, share))
         except AgentError as error:
             if error.code != ErrorCode.TOO_LONG or share == CHUNK_SHARES[-1]:
                 raise
@@ -108,12 +108,12 @@ async def _chunks(job: Job, result: WrittenSummary) -> str:
 
 async def _without_oversized(job: Job, result: WrittenSummary) -> str:
     """Messages of more than half a part as previews, which code names in place of the rest."""
-    return await _in_parts(job, result, split_into_parts(job, Engine.WITHOUT_OVERSIZED))
+    return await _in_parts(job, result, split_into_parts(job, Method.WITHOUT_OVERSIZED))
 
 
-RUNGS: dict[Engine, Callable[[Job, WrittenSummary], Awaitable[str]]] = {
-    Engine.WARM_PREFIX: _warm,
-    Engine.SERIALISED: _serialised,
-    Engine.CHUNKS: _chunks,
-    Engine.WITHOUT_OVERSIZED: _without_oversized,
+WRITERS: dict[Method, Callable[[Job, WrittenSummary], Awaitable[str]]] = {
+    Method.WARM_PREFIX: _warm,
+    Method.SERIALISED: _serialised,
+    Method.CHUNKS: _chunks,
+    Method.WITHOUT_OVERSIZED: _without_oversized,
 }

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from agent.clock import format_day, format_moment
 from agent.compaction.skills import FULL, Skill
 from agent.compaction.writing.outline import find_handles
+from agent.context.api_messages import text_block
 from agent.context.assemble import DEFUSED, Context, assemble
-from agent.context.history import text_block
-from agent.context.pruning import HEAD, TAIL, preview_text
 from agent.context.request import ReplySettings, Request
+from agent.context.shortening.texts import HEAD, TAIL, preview_text
 from agent.messages import (
     AgentMessage,
     Block,

@@ -24,7 +24,7 @@ MOST_UNSENT = 60  # of one user
 UNSENT_KEPT = timedelta(days=1)
 
 
-def store(user: User, name: str, data: bytes) -> Attachment:
+def store_unsent(user: User, name: str, data: bytes) -> Attachment:
     """Keep a file of the user's that is about to be sent. Refused where it cannot be sent."""
     unsent = Attachment.objects.filter(owner=user, messages=None, project=None)
     if unsent.count() >= MOST_UNSENT:
@@ -37,7 +37,7 @@ def store(user: User, name: str, data: bytes) -> Attachment:
             ).format(count=MOST_UNSENT),
         )
     name = clean_name(name)
-    return keep(user, name, data, files.inspect(name, data, owner_id=user.pk))
+    return store_checked(user, name, data, files.inspect_file(name, data, owner_id=user.pk))
 
 
 def clean_name(name: str) -> str:
@@ -45,7 +45,7 @@ def clean_name(name: str) -> str:
     return sanitise_text(PurePath(name).name).strip()[:200] or "file"
 
 
-def keep(
+def store_checked(
     user: User,
     name: str,
     data: bytes,
@@ -123,7 +123,7 @@ def make_reference(attachment: Attachment) -> Block:
     }
 
 
-def discard(attachments: QuerySet[Attachment]) -> int:
+def discard_unused(attachments: QuerySet[Attachment]) -> int:
     """Delete those that no message or project holds; their files go when this is committed."""
     unused = list(attachments.filter(messages=None, project=None))
     with transaction.atomic():
@@ -142,4 +142,4 @@ def delete_files(attachments: Iterable[Attachment]) -> None:
 
 def delete_unsent() -> int:
     """Delete files that were chosen a day ago and never sent."""
-    return discard(Attachment.objects.filter(created_at__lt=timezone.now() - UNSENT_KEPT))
+    return discard_unused(Attachment.objects.filter(created_at__lt=timezone.now() - UNSENT_KEPT))

@@ -30,12 +30,12 @@ _IN_REQUEST = {"model", "system_prompt", "tool_settings", "keep_first_message"}
 OPENING_TITLE = 60  # characters of the first message that name a conversation until it has a title
 
 
-def load_owned(user: User, conversation_id: UUID) -> Conversation:
+def load_conversation(user: User, conversation_id: UUID) -> Conversation:
     """The user's own conversation; Conversation.DoesNotExist for anybody else's."""
     return Conversation.objects.of(user).get(pk=conversation_id)
 
 
-def create(
+def create_conversation(
     user: User,
     model: str = "",
     *,
@@ -67,7 +67,7 @@ def make_first_title(text: str) -> str:
     return line[:OPENING_TITLE].rsplit(" ", 1)[0] + "…"
 
 
-def rename(conversation: Conversation, title: str) -> None:
+def rename_conversation(conversation: Conversation, title: str) -> None:
     """Name it by hand: from then on no automatic title replaces it."""
     _set_title(conversation, title, title_edited=True)
 
@@ -89,18 +89,18 @@ def _set_title(conversation: Conversation, title: str, **values: Any) -> None:
         emit(user_group(conversation.owner_id), from_rows.conversation_updated(conversation))
 
 
-def set_pinned(user: User, ids: Collection[UUID], *, pinned: bool) -> int:
+def set_conversations_pinned(user: User, ids: Collection[UUID], *, pinned: bool) -> int:
     """Keep conversations on top of the sidebar, or no longer; how many the user has of them."""
     return _change_listed(Conversation.objects.of(user).filter(pk__in=ids), pinned=pinned)
 
 
-def set_archived(user: User, ids: Collection[UUID], *, archived: bool) -> int:
+def set_conversations_archived(user: User, ids: Collection[UUID], *, archived: bool) -> int:
     """Put conversations away from the sidebar, or back; how many the user has of them."""
     return _change_listed(Conversation.objects.of(user).filter(pk__in=ids), archived=archived)
 
 
-def restore(user: User, ids: Collection[UUID]) -> int:
-    """Undo `discard`; how many conversations were still there."""
+def restore_conversations(user: User, ids: Collection[UUID]) -> int:
+    """Undo `discard_conversations`; how many conversations were still there."""
     discarded = Conversation.objects.filter(owner=user, deleted_at__isnull=False, pk__in=ids)
     return _change_listed(discarded, deleted_at=None)
 
@@ -114,9 +114,9 @@ def _change_listed(rows: QuerySet[Conversation], **values: Any) -> int:
     return len(changed)
 
 
-def discard(user: User, ids: Collection[UUID]) -> list[UUID]:
-    """Delete conversations so that `restore` can undo it for a while, temporary ones at once. Their
-    pages are told so. Returns which of them the user had."""
+def discard_conversations(user: User, ids: Collection[UUID]) -> list[UUID]:
+    """Delete conversations so that `restore_conversations` can undo it for a while, temporary ones
+    at once. Their pages are told so. Returns which of them the user had."""
     with transaction.atomic():
         rows = list(
             Conversation.objects.of(user).filter(pk__in=ids).order_by("pk").select_for_update()
@@ -127,7 +127,7 @@ def discard(user: User, ids: Collection[UUID]) -> list[UUID]:
             _tell_deleted(pk, user.pk)
         passing = [row for row in rows if row.temporary]
     for row in passing:
-        delete(row)
+        delete_conversation(row)
     return [row.pk for row in rows]
 
 
@@ -146,13 +146,13 @@ def _abandoned() -> QuerySet[Conversation]:
 
 
 def delete_abandoned(conversation_id: UUID) -> int:
-    """`delete`, and how many: it may be gone already, or restored."""
+    """`delete_conversation`, and how many: it may be gone already, or restored."""
     with transaction.atomic():
         _lock_turns(conversation_id)
         conversation = _abandoned().select_for_update().filter(pk=conversation_id).first()
         if conversation is None:
             return 0
-        delete(conversation)
+        delete_conversation(conversation)
     return 1
 
 
@@ -174,7 +174,7 @@ def change_settings(conversation: Conversation, values: Mapping[str, Any]) -> No
             )
 
 
-def delete(conversation: Conversation) -> None:
+def delete_conversation(conversation: Conversation) -> None:
     """Delete a conversation with everything in it; a running turn ends without a trace."""
     pk, owner = conversation.pk, conversation.owner_id
     with transaction.atomic():
@@ -182,7 +182,7 @@ def delete(conversation: Conversation) -> None:
         sent = Attachment.objects.filter(messages__conversation=conversation)
         files = list(sent.values_list("pk", flat=True))
         conversation.delete()
-        attachments.discard(Attachment.objects.filter(pk__in=files))
+        attachments.discard_unused(Attachment.objects.filter(pk__in=files))
         _tell_deleted(pk, owner)
 
 

@@ -41,7 +41,7 @@ class CheckedFile:
     original_type: str = ""
 
 
-def inspect(name: str, data: bytes, *, owner_id: int) -> CheckedFile:
+def inspect_file(name: str, data: bytes, *, owner_id: int) -> CheckedFile:
     """What a file is, ready to be sent; an image is written anew
     (`chat.services.library.images`). Refused where it is empty, too large, damaged or of another
     kind."""

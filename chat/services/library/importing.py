@@ -57,7 +57,7 @@ def import_session(
             # What was reported there was of other requests: another prompt, other tools, and after
             # a compaction of theirs not all the messages.
             meter_valid_from=len(rows) + 1,
-            input_tokens=sum(u.prompt for u in usage),
+            input_tokens=sum(u.request_tokens for u in usage),
             output_tokens=sum(u.output_tokens for u in usage),
             cost=sum(row.cost for row in rows),
         )

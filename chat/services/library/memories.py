@@ -42,7 +42,7 @@ MORE = "{} more are not shown; recall lists them."
 _FENCE = re.compile(r"<(\s*/\s*memories)", re.I)
 
 
-def remember(
+def remember_fact(
     owner_id: int,
     text: str,
     source: Memory.Source,
@@ -81,7 +81,7 @@ def remember(
         return Memory.objects.get_or_create(**place, defaults=values)
 
 
-def edit(memory: Memory, text: str) -> None:
+def edit_fact(memory: Memory, text: str) -> None:
     """Change a fact; where another says the same already, this one gives way to it."""
     text, key = _checked(text)
     with transaction.atomic():
@@ -107,7 +107,7 @@ def list_all(owner_id: int) -> QuerySet[Memory]:
     return rows.select_related("conversation", "project").order_by("pk")
 
 
-def recall(owner_id: int, query: str = "", project_id: UUID | None = None) -> list[Memory]:
+def recall_facts(owner_id: int, query: str = "", project_id: UUID | None = None) -> list[Memory]:
     """The facts that a conversation is told, oldest first; with a query those that share a word
     with it, best first."""
     rows = list(list_told(owner_id, project_id).order_by("pk"))
@@ -118,14 +118,14 @@ def recall(owner_id: int, query: str = "", project_id: UUID | None = None) -> li
     return sorted((row for row in rows if shared[row.pk]), key=lambda row: -shared[row.pk])
 
 
-def forget(owner_id: int, memory_id: int) -> str:
+def forget_fact(owner_id: int, memory_id: int) -> str:
     """Delete a fact for now; its text. Raises Memory.DoesNotExist."""
     memory = Memory.objects.get(owner=owner_id, pk=memory_id)
     Memory.objects.filter(pk=memory.pk).update(deleted_at=timezone.now())
     return memory.text
 
 
-def restore(owner_id: int, memory_id: int) -> Memory:
+def restore_fact(owner_id: int, memory_id: int) -> Memory:
     """A fact that was deleted a moment ago, as it was. Raises Memory.DoesNotExist where it is too
     late."""
     _deleted(owner_id).filter(pk=memory_id).update(deleted_at=None)
@@ -148,9 +148,9 @@ def propose_fact(
     owner_id: int, text: str, conversation_id: UUID, message_number: int
 ) -> MemoryProposal | None:
     """Ask the user whether to keep a fact, of the conversation's project if it has one; None where
-    it is known already. Refused as by `remember`, and where too many proposals wait."""
+    it is known already. Refused as by `remember_fact`, and where too many proposals wait."""
     text, key = _checked(text)
-    project_id = find_project(conversation_id)
+    project_id = find_project_of(conversation_id)
     if list_told(owner_id, project_id).filter(key=key).exists():
         return None
     place = {"conversation_id": conversation_id, "message_number": message_number}
@@ -158,7 +158,7 @@ def propose_fact(
     return _propose({"kind": MemoryProposal.Kind.REMEMBER} | same, text=text, **place)
 
 
-def find_project(conversation_id: UUID) -> UUID | None:
+def find_project_of(conversation_id: UUID) -> UUID | None:
     """The id of the project that a conversation belongs to."""
     row = Conversation.objects.filter(pk=conversation_id).values_list("project", flat=True).first()
     assert row is None or isinstance(row, UUID)
@@ -212,14 +212,14 @@ def list_proposals_of(conversation: Conversation) -> QuerySet[MemoryProposal]:
 
 def decide_proposal(proposal: MemoryProposal, *, accept: bool) -> None:
     """Do what was proposed, or not; either way it is closed in every tab. Refused as by
-    `remember`: then it stays open."""
+    `remember_fact`: then it stays open."""
     event = from_rows.proposal_closed(proposal)
     with transaction.atomic():
         deleted, _ = MemoryProposal.objects.filter(pk=proposal.pk).delete()
         if not deleted:  # decided in another tab
             return
         if accept and proposal.kind == MemoryProposal.Kind.REMEMBER:
-            remember(
+            remember_fact(
                 proposal.owner_id,
                 proposal.text,
                 Memory.Source.AGENT,

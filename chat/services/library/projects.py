@@ -37,15 +37,15 @@ MAX_FILE_BYTES = 10_000_000  # of one project: a request takes 32 MB, files in m
 _IN_REQUEST = {"name", "instructions", "context_budget"}
 
 
-def load_owned(user: User, project_id: UUID) -> Project:
+def load_project(user: User, project_id: UUID) -> Project:
     """The user's own project; Project.DoesNotExist for anybody else's."""
     return Project.objects.of(user).get(pk=project_id)
 
 
-def load_for_new(user: User, project_id: str) -> Project:
+def load_project_for_new(user: User, project_id: str) -> Project:
     """The user's project for a new conversation; Refused where it is gone."""
     try:
-        return load_owned(user, UUID(project_id))
+        return load_project(user, UUID(project_id))
     except (Project.DoesNotExist, ValueError) as error:
         raise Refused(
             RefusalCode.PROJECT_GONE,
@@ -53,7 +53,7 @@ def load_for_new(user: User, project_id: str) -> Project:
         ) from error
 
 
-def create(user: User, name: str) -> Project:
+def create_project(user: User, name: str) -> Project:
     """An empty project. Names need not differ. Refused where there are too many."""
     values = _checked({"name": name})
     if Project.objects.of(user).count() >= MAX_PROJECTS:
@@ -71,7 +71,7 @@ def create(user: User, name: str) -> Project:
     return project
 
 
-def change(project: Project, values: Mapping[str, Any]) -> None:
+def change_project(project: Project, values: Mapping[str, Any]) -> None:
     """Set its name, instructions, model or budget. What is sent of them reaches each conversation
     with its next turn. Refused where a text is empty or too long."""
     checked = _checked(values)
@@ -88,7 +88,7 @@ def change(project: Project, values: Mapping[str, Any]) -> None:
             _tell_changed(project.owner_id)
 
 
-def set_archived(project: Project, *, archived: bool) -> None:
+def set_project_archived(project: Project, *, archived: bool) -> None:
     """Put a project with its conversations away from the sidebar, or back."""
     with transaction.atomic():
         project.archived = archived
@@ -96,7 +96,7 @@ def set_archived(project: Project, *, archived: bool) -> None:
         _tell_changed(project.owner_id)
 
 
-def delete(project: Project, *, keep_memories: bool) -> None:
+def delete_project(project: Project, *, keep_memories: bool) -> None:
     """Delete a project with its files, and its facts unless they are kept for all conversations.
     Its conversations stay, in no project."""
     with transaction.atomic():
@@ -146,7 +146,7 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
 # --- Conversations --------------------------------------------------------------------------------
 
 
-def move(
+def move_conversations(
     user: User, ids: Collection[UUID], project: Project | None
 ) -> dict[UUID | None, list[UUID]]:
     """Put those of the conversations that are the user's into a project, or into none; where they
@@ -224,7 +224,7 @@ def load_references(project: Project | None) -> list[tuple[Attachment, Any]]:
 def add_file(project: Project, name: str, data: bytes) -> Attachment:
     """Keep a file with a project. Refused where it cannot be sent, or does not fit."""
     name = attachments.clean_name(name)
-    found = files.inspect(name, data, owner_id=project.owner_id)
+    found = files.inspect_file(name, data, owner_id=project.owner_id)
     total = project.files.aggregate(size=Sum("size"))["size"] or 0
     if project.files.count() >= MAX_FILES:
         raise Refused(
@@ -254,7 +254,7 @@ def add_file(project: Project, name: str, data: bytes) -> Attachment:
             ).format(name=name, most=MAX_FILE_BYTES / 1e6),
         )
     with transaction.atomic():
-        row = attachments.keep(project.owner, name, data, found, project)
+        row = attachments.store_checked(project.owner, name, data, found, project)
         refresh_idle(project)
     return row
 

@@ -70,6 +70,6 @@ def store_listed(found: Sequence[ModelInfo], provider: Provider | None = None) -
         profile.save()
 
 
-def release(profiles: QuerySet[ModelProfile]) -> int:
+def release_profiles(profiles: QuerySet[ModelProfile]) -> int:
     """Let a refresh overwrite what an administrator has edited; how many profiles."""
     return profiles.update(edited=False)

@@ -20,7 +20,7 @@ LIST_SECONDS = 20.0
 SHOWN, LONG = 4, 16
 
 
-def save(provider: Provider, *, key: str = "", forget: bool = False) -> None:
+def save_provider(provider: Provider, *, key: str = "", forget: bool = False) -> None:
     """Store a provider, with a new key if one is given: for its address, and for no other."""
     if key:
         provider.encrypted_key = encrypt(f"{provider.origin}\n{key}")
@@ -31,7 +31,7 @@ def save(provider: Provider, *, key: str = "", forget: bool = False) -> None:
     provider.save()
 
 
-async def check(provider: Provider) -> int:
+async def check_provider(provider: Provider) -> int:
     """Ask a provider for its models and fill in their profiles; how many it named. Raises
     AgentError, which is stored too."""
     try:

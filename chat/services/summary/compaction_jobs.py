@@ -154,7 +154,7 @@ def complete(task: SummaryTask, written: CompactedContext) -> bool:
             Compaction.Status.COMPLETED if waited_for else Compaction.Status.READY,
             chapters=[chapter.as_dict() for chapter in result.chapters],
             summary=written.summary.text,
-            engine=result.engine,
+            engine=result.method,
             engine_reason=result.reason,
             audit=result.audit,
             tokens_after=written.tokens,

@@ -238,7 +238,7 @@ def fill(task: SummaryTask, written: WrittenSummary) -> bool:
             and compactions.end(
                 task.compaction,
                 Compaction.Status.COMPLETED,
-                engine=written.engine,
+                engine=written.method,
                 engine_reason=written.reason,
                 audit=written.audit,
             )

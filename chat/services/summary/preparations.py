@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agent.compaction.policy import BACKGROUND, Attempt, Trigger, find_breaker_end
-from agent.context.pruning import Pruning
+from agent.context.shortening.pruning import Pruning
 from agent.engine import find_pause_to_use, wants_preparation
 from agent.messages import Usage
 from chat import metrics
@@ -36,7 +36,7 @@ def prepare_within(turn_id: int, state: RequestState) -> int | None:
 
 
 def _is_near(state: RequestState) -> bool:
-    messages = state.context.tail_count
+    messages = state.context.recent_count
     return wants_preparation(state.used, state.limits, state.policy, messages)
 
 

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext
 
 from agent.compaction.chapters.chapter import Chapter
-from agent.compaction.chapters.unsent import list_left, put_back
+from agent.compaction.chapters.unsent import list_unsent, put_back
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction
 from chat.services.summary.summaries import store_edit
@@ -18,7 +18,7 @@ def put_back_statement(compaction_id: int, key: str) -> Compaction:
     """
 
     def change(chapters: list[Chapter]) -> list[Chapter]:
-        left = next((each for each in list_left(chapters) if each.key == key), None)
+        left = next((each for each in list_unsent(chapters) if each.key == key), None)
         if left is None:
             raise Refused(
                 RefusalCode.NOT_CURRENT,

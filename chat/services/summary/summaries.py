@@ -20,7 +20,7 @@ from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.merging import keep_own_work
 from agent.compaction.chapters.statements import edit_chapter
 from agent.compaction.plan import render_chapters
-from agent.compaction.policy import Engine, Extent, Reason, Trigger
+from agent.compaction.policy import Extent, Method, Reason, Trigger
 from agent.context.summary import SEPARATOR
 from agent.messages import sanitise_text
 from chat.engine import model_server
@@ -169,7 +169,7 @@ def store_edit(
             through=old.through,
             messages=old.messages,
             trigger=Trigger.EDIT,
-            engine=Engine.EDITED,
+            engine=Method.EDITED,
             engine_reason=Reason.BY_USER,
             model=old.model,
             prompt_version=old.prompt_version,
@@ -235,7 +235,7 @@ def revert(compaction_id: int) -> None:
                 gettext(
                     "Without this summary the conversation has {used:,} tokens; the model takes "
                     "{most:,}. Choose a larger model first."
-                ).format(used=state.used, most=state.limits.prompt_limit),
+                ).format(used=state.used, most=state.limits.request_limit),
             )
         emit(conversation_group(conversation.pk), CompactionReverted(current.pk))
         emit(conversation_group(conversation.pk), from_rows.context_usage(state))

@@ -25,7 +25,7 @@ from chat.protocol.events import BranchChanged, Event, MessageDeleted
 from chat.queries import tree
 from chat.services.library import attachments
 from chat.services.library.conversations import (
-    load_owned,
+    load_conversation,
     lock_message,
     refuse_if_busy,
     refuse_if_hidden,
@@ -52,7 +52,7 @@ def edit_message(
 
     Raises Refused (busy, empty, too long, not a message of the user's) and DoesNotExist.
     """
-    old = load_owned(user, conversation_id).messages.get(pk=message_id)
+    old = load_conversation(user, conversation_id).messages.get(pk=message_id)
     kept = [block for block in old.blocks if block["type"] != "text"]
     prompt = turns.make_prompt(text, pasted, kept, list(old.attachments.all()))
     with transaction.atomic():
@@ -222,7 +222,7 @@ def _remove(message: Message) -> None:
     message.children.update(parent=message.parent)
     files = list(message.attachments.values_list("pk", flat=True))
     message.delete()
-    attachments.discard(Attachment.objects.filter(pk__in=files))
+    attachments.discard_unused(Attachment.objects.filter(pk__in=files))
 
 
 def _emit(conversation: Conversation, event: Event) -> None:

@@ -33,7 +33,7 @@ def add_up(spent: Spent) -> tuple[Usage, float]:
 def charge_conversation(conversation_id: UUID, spent: Spent) -> None:
     """Add calls that belong to no compaction to the totals."""
     usage, cost = add_up(spent)
-    _add(conversation_id, usage.prompt, usage.output_tokens, cost)
+    _add(conversation_id, usage.request_tokens, usage.output_tokens, cost)
 
 
 def describe_unbooked(spent: Spent) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def charge_compaction(compaction: Compaction, spent: Spent) -> float:
         charged = row.cost if known.total else 0.0
         _add(
             row.conversation_id,
-            usage.prompt - known.prompt,
+            usage.request_tokens - known.request_tokens,
             usage.output_tokens - known.output_tokens,
             cost - charged,
             compaction=True,
@@ -76,7 +76,13 @@ def charge_kept(compaction_id: int) -> None:
         if row is None or not _is_unbooked(row):
             return
         usage = Usage.from_api(row.usage)
-        _add(row.conversation_id, usage.prompt, usage.output_tokens, row.cost, compaction=True)
+        _add(
+            row.conversation_id,
+            usage.request_tokens,
+            usage.output_tokens,
+            row.cost,
+            compaction=True,
+        )
         row.usage = mark(usage, prompt_known=False)
         row.save(update_fields=["usage"])
 

@@ -156,7 +156,7 @@ def _charge_checkpoint(turn_id: int) -> None:
         cost = load_profile(message.turn.answering_model).price(usage)
         Message.objects.filter(pk=message.pk).update(cost=cost)
         Conversation.objects.filter(pk=message.conversation_id).update(
-            input_tokens=F("input_tokens") + usage.prompt,
+            input_tokens=F("input_tokens") + usage.request_tokens,
             output_tokens=F("output_tokens") + usage.output_tokens,
             cost=F("cost") + cost,
         )
@@ -202,7 +202,7 @@ def _report_doubt(turn: Turn, state: RequestState) -> None:
         "reported usage not believed",
         turn=turn.pk,
         model=state.profile.name,
-        reported=usage.prompt,
+        reported=usage.request_tokens,
         reported_output=usage.output_tokens,
         written=state.limits.factor.apply(RawTokens(reply.tokens)) if reply else 0,
         estimated=state.used,
@@ -255,7 +255,7 @@ def _charge(
     written = AgentMessage(message.number, "assistant", ending.blocks, RawTokens(tokens))
     _learn(profile, ending.raw_prompt, usage, written)
     added: dict[str, float] = {
-        "input_tokens": charged.prompt - swept.prompt,
+        "input_tokens": charged.request_tokens - swept.request_tokens,
         "output_tokens": charged.output_tokens - swept.output_tokens,
         "cost": message.cost - before,
     }

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.authorship.quoted import Range
 from agent.compaction.policy import Trigger
-from agent.context.previews import find_previewed
+from agent.context.shortening.previews import find_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, decide_sent_cuts, next_step
 from agent.errors import AgentError, ErrorCode
 from chat.db.rows import read_row, save_row, update_row
@@ -27,7 +27,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.services.library import attachments, memories, projects
 from chat.services.library.conversations import (
-    create,
+    create_conversation,
     make_first_title,
     refuse_if_busy,
     refuse_if_left_out,
@@ -162,8 +162,8 @@ def open_conversation(
     the beginning of the answer, or neither. Refused where the project is gone too."""
     prompt = new_prompt(user, text, files, pasted)
     with transaction.atomic():
-        place = projects.load_for_new(user, project) if project else None
-        conversation = create(
+        place = projects.load_project_for_new(user, project) if project else None
+        conversation = create_conversation(
             user, model, temporary=temporary, project=place, tool_settings=tool_settings
         )
         opening = send_prompt(

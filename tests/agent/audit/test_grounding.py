@@ -3,14 +3,14 @@
 import pytest
 
 from agent.audit.evidence import Source
-from agent.audit.grounding import Verdict, judge_bullet
+from agent.audit.grounding import Verdict, check_bullet
 from agent.messages import AgentMessage
 from tests.agent.conversations import assistant, message, result, user
 
 
 def judge(statement: str, *messages: AgentMessage) -> Verdict:
     numbers = " ".join(f"#{each.number}" for each in messages)
-    return judge_bullet(f"- {statement} [{numbers}]", Source(messages), "facts and values")
+    return check_bullet(f"- {statement} [{numbers}]", Source(messages), "facts and values")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from agent.audit.answers import Answer, read_answers
 from agent.audit.audit import audit
 from agent.audit.evidence import UNVERIFIED, Source
-from agent.audit.quotes import Given, GivenQuotes, Quote, keep_standing
+from agent.audit.quotes import Given, GivenQuotes, Quote, keep_quotes_in
 from agent.audit.word_runs import LONGEST
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.statements import edit_chapter
@@ -239,8 +239,8 @@ def test_a_sentence_of_a_paragraph_is_borne_out_too() -> None:
 
 def test_quotes_go_with_the_statements_that_stand() -> None:
     quotes = (Quote("- A [#1]", 1, "a"), Quote("It is B.", 2, "b"), Quote("- C [#3]", 3, "c"))
-    assert keep_standing(quotes, "## X\nWell. It is B. So?\n  - A [#1]") == quotes[:2]
-    assert keep_standing(quotes, "- A [#1] and more", "- C [#3]") == quotes[2:]
+    assert keep_quotes_in(quotes, "## X\nWell. It is B. So?\n  - A [#1]") == quotes[:2]
+    assert keep_quotes_in(quotes, "- A [#1] and more", "- C [#3]") == quotes[2:]
 
 
 def test_quotes_are_stored_with_the_chapter_and_end_with_an_edit() -> None:

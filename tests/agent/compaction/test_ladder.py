@@ -1,4 +1,4 @@
-"""Writing a summary: the choice of the request and every rung below it, over the scripted API."""
+"""Writing a summary: the choice of the request and every method after it, over the scripted API."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from agent.compaction.failures import SummaryRejected
 from agent.compaction.instructions.pins import Pin, PinState
 from agent.compaction.ladder import summarise
 from agent.compaction.plan import apply_compaction
-from agent.compaction.policy import Engine, Policy, Reason
+from agent.compaction.policy import Method, Policy, Reason
 from agent.compaction.skills import HEADINGS, INSTRUCTIONS
 from agent.compaction.writing.choice import MOST_REJECTED, choose
 from agent.compaction.writing.correction import MOST_STATEMENTS
@@ -44,14 +44,14 @@ from tests.agent.conversations import (
 )
 
 
-def failed_rungs(written: WrittenSummary) -> list[str]:
+def failed_methods(written: WrittenSummary) -> list[str]:
     return [failure.step for failure in written.failures]
 
 
 async def test_a_cold_prefix_is_serialised(client: Client, server: DemoServer) -> None:
     server.script.reply(GOOD)
     written = await summarise(job(client))
-    assert (written.engine, written.failures) == ("serialised", [])
+    assert (written.method, written.failures) == ("serialised", [])
     assert (written.chapters[0].first, written.chapters[0].through) == (1, 4)
     (request,) = server.script.requests
     assert "[#4 assistant]" in prompt(request)
@@ -130,7 +130,9 @@ async def test_what_the_user_changed_on_the_page_holds_when_it_is_written_again(
     assert list_standing(written.chapters) == [added]
 
 
-async def test_a_rung_that_failed_leaves_no_instruction(client: Client, server: DemoServer) -> None:
+async def test_a_method_that_failed_leaves_no_instruction(
+    client: Client, server: DemoServer
+) -> None:
     """Here the first of several parts is written, and the second is not."""
     small = replace(LIMITS, window=16_000, max_output=4_000, budget=16_000)
     history = [m for n in range(1, 21, 2) for m in (user(n, "word " * 900), assistant(n + 1, "ok"))]
@@ -138,7 +140,7 @@ async def test_a_rung_that_failed_leaves_no_instruction(client: Client, server: 
     server.script.reply("1. Never sleep. [#1]")
     server.script.error(401)
     written = await summarise(job(client, history, cut=18, limits=small))
-    assert (written.engine, written.calls) == ("extract", 2)
+    assert (written.method, written.calls) == ("extract", 2)
     assert written.chapters[-1].pins == ()
     assert written.audit["not_pinned"] == []
 
@@ -244,7 +246,7 @@ async def test_a_warm_prefix_repeats_the_last_request_byte_for_byte(
     await client.complete(before)
     server.script.reply(GOOD)
     written = await summarise(wanted)
-    assert written.engine == "warm prefix"
+    assert written.method == "warm prefix"
     first, second = server.script.requests
     unmarked = [
         raw.raw.replace(b',"cache_control":{"type":"ephemeral"}', b"") for raw in (first, second)
@@ -282,7 +284,7 @@ async def test_a_warm_prefix_repeats_the_time_lines_too(client: Client, server: 
     wanted = job(client, DATED, warm=True, used=600)
     server.script.reply("Nothing is left.").reply(GOOD)
     await client.complete(assemble(Context("claude-test", LIMITS, messages=DATED[:5])))
-    assert (await summarise(wanted)).engine == "warm prefix"
+    assert (await summarise(wanted)).method == "warm prefix"
     first, second = (request.body["messages"] for request in server.script.requests)
     assert first[0] == second[0]
     assert len(first[0]["content"]) == 2
@@ -297,7 +299,7 @@ async def test_a_summary_is_not_written_as_a_person_wants_replies(
     chosen = ReplySettings(effort="low", thinking="disabled", temperature=2.0)
     wanted = replace(wanted, context=replace(wanted.context, reply=chosen, limits=limits))
     server.script.reply(GOOD)
-    assert (await summarise(wanted)).engine == "warm prefix"
+    assert (await summarise(wanted)).method == "warm prefix"
     (request,) = server.script.requests
     assert not {"thinking", "output_config", "temperature"} & request.body.keys()
     assert request.body["max_tokens"] > 2_000
@@ -343,7 +345,7 @@ async def test_a_warm_prefix_repeats_every_part_of_the_last_request(
         await ask(text("It has doubled."))
     server.script.reply(chapter())
     wanted = job(client, history, cut=4, warm=True, used=900, context=parts)
-    assert (await summarise(wanted)).engine == "warm prefix"
+    assert (await summarise(wanted)).method == "warm prefix"
     first, second = (request.body for request in server.script.requests[-2:])
     assert first["tools"] == second["tools"]
     cached, sent = flat(first), flat(second)
@@ -357,16 +359,16 @@ async def test_a_warm_prefix_repeats_every_part_of_the_last_request(
 
 
 def test_the_cheaper_request_that_fits_is_chosen_and_says_why(client: Client) -> None:
-    def chosen(**values: Any) -> tuple[Engine, Reason]:
+    def chosen(**values: Any) -> tuple[Method, Reason]:
         choice = choose(job(client, **values))
-        return choice.engine, choice.reason
+        return choice.method, choice.reason
 
-    assert chosen(warm=True, used=600) == (Engine.WARM_PREFIX, Reason.PRICE)
-    assert chosen(warm=True, used=150_000) == (Engine.SERIALISED, Reason.PRICE)
-    assert chosen(warm=True, used=199_000) == (Engine.SERIALISED, Reason.TOO_LARGE)
-    assert chosen(used=600) == (Engine.SERIALISED, Reason.NOT_CACHED)
-    by_rule = Policy(engine=Engine.EXTRACT)
-    assert chosen(policy=by_rule) == (Engine.EXTRACT, Reason.BY_SETTING)
+    assert chosen(warm=True, used=600) == (Method.WARM_PREFIX, Reason.PRICE)
+    assert chosen(warm=True, used=150_000) == (Method.SERIALISED, Reason.PRICE)
+    assert chosen(warm=True, used=199_000) == (Method.SERIALISED, Reason.TOO_LARGE)
+    assert chosen(used=600) == (Method.SERIALISED, Reason.NOT_CACHED)
+    by_rule = Policy(engine=Method.EXTRACT)
+    assert chosen(policy=by_rule) == (Method.EXTRACT, Reason.BY_SETTING)
 
 
 async def test_a_warm_prefix_by_setting_is_not_sent_where_it_would_not_fit(
@@ -375,7 +377,7 @@ async def test_a_warm_prefix_by_setting_is_not_sent_where_it_would_not_fit(
     """As when the API has just said that the prompt is too long."""
     server.script.reply(GOOD)
     written = await summarise(job(client, policy=Policy(engine="warm prefix"), used=199_000))
-    assert written.engine == "serialised"
+    assert written.method == "serialised"
     assert "would not fit" in written.failures[0].cause
     assert len(server.script.requests) == 1
 
@@ -388,14 +390,14 @@ async def test_what_is_written_again_is_read_from_the_messages_and_not_from_the_
     old = {"summary": Summary(("Old.",)), "summary_through": 4}
     server.script.reply(GOOD)
     again = job(client, context=old, warm=True, used=600, policy=Policy(engine=engine))
-    assert (await summarise(again)).engine == "serialised"
+    assert (await summarise(again)).method == "serialised"
     assert "[#4 assistant]" in prompt(server.script.requests[0])
 
 
 def test_the_price_of_a_transcript_is_that_of_the_previews_in_it(client: Client) -> None:
     log = "line of a log\n" * 30_000
     history = [user(1), message(2, "user", [result("t1", log)]), *HISTORY[2:]]
-    assert choose(job(client, history, warm=True, used=120_000)).engine == "serialised"
+    assert choose(job(client, history, warm=True, used=120_000)).method == "serialised"
 
 
 def test_the_price_of_a_transcript_is_in_tokens_of_the_model_that_reads_it(client: Client) -> None:
@@ -404,7 +406,7 @@ def test_the_price_of_a_transcript_is_in_tokens_of_the_model_that_reads_it(clien
     def chosen(factor: float) -> str:
         limits = replace(LIMITS, factor=Factor(factor, 0))
         reader = Model("claude-summary", limits, Prices(input=2.0))
-        return choose(job(client, warm=True, used=30_000, writer=reader)).engine
+        return choose(job(client, warm=True, used=30_000, writer=reader)).method
 
     assert [chosen(1.0), chosen(3.0)] == ["serialised", "warm prefix"]
 
@@ -415,7 +417,7 @@ async def test_one_corrective_retry_names_what_was_wrong(
     server.script.reply(chapter(missing=["Overview", "Progress"]))
     server.script.reply(GOOD)
     written = await summarise(job(client))
-    assert (written.engine, written.failures) == ("serialised", [])
+    assert (written.method, written.failures) == ("serialised", [])
     first, second = map(prompt, server.script.requests)
     assert "“Overview” is missing" in second
     assert "not found in it: “## Overview”, “## Progress”." in second
@@ -442,8 +444,8 @@ async def test_a_bad_reply_is_corrected_once_and_ends_in_the_extract_where_no_ot
     request again. Nor is a model that refused asked the same."""
     server.script.reply(bad, always=True)
     written = await summarise(job(client))
-    assert written.engine == "extract"
-    assert failed_rungs(written) == ["serialised"]
+    assert written.method == "extract"
+    assert failed_methods(written) == ["serialised"]
     assert len(server.script.requests) == calls
     assert ENGLISH.note in written.chapters[0].text
     assert "docs/notes.md" in written.chapters[0].text
@@ -453,19 +455,19 @@ async def test_a_bad_reply_is_corrected_once_and_ends_in_the_extract_where_no_ot
 async def test_no_bad_summariser_is_asked_more_than_three_times(
     client: Client, server: DemoServer, bad: Any, _: int
 ) -> None:
-    """Where all four rungs ask differently, and there are many chapters."""
+    """Where all four methods ask differently, and there are many chapters."""
     small = Limits(window=16_000, max_output=4_000, budget=16_000, factor=Factor(1.0, 0))
     reader = Model("claude-test", small, Prices(input=0.001))
     long = [user(n, f"Part {n}. " + "word " * 5_000) for n in range(9, 13)]
     history = [*long, assistant(13, "ok"), user(14)]
     chapters = [Chapter(chapter(), n, n) for n in range(1, 9)]
     server.script.reply(bad, always=True)
-    policy = Policy(engine=Engine.WARM_PREFIX)
+    policy = Policy(engine=Method.WARM_PREFIX)
     wanted = job(client, history, cut=5, chapters=chapters, writer=reader, policy=policy)
     written = await summarise(replace(wanted, used=25_000))
-    assert written.engine == "extract"
+    assert written.method == "extract"
     assert len(written.chapters) == 9
-    assert failed_rungs(written)[0] == "warm prefix"
+    assert failed_methods(written)[0] == "warm prefix"
     assert len(server.script.requests) <= MOST_REJECTED
 
 
@@ -498,7 +500,7 @@ async def test_when_time_is_up_the_extract_is_written_at_once(
 ) -> None:
     gate = server.script.stall(GOOD[:50], then=GOOD[50:])
     written = await summarise(job(client, time_up=gate.wait_reached))
-    assert (written.engine, written.reason) == (Engine.EXTRACT, Reason.TIME_UP)
+    assert (written.method, written.reason) == (Method.EXTRACT, Reason.TIME_UP)
     assert ENGLISH.note in written.chapters[-1].text
     assert "time" in written.failures[-1].cause
     assert len(server.script.requests) == 1
@@ -514,7 +516,7 @@ async def test_what_was_found_in_parts_that_came_to_nothing_is_not_told(
     gate = server.script.stall(None)
     late = job(client, history, cut=18, limits=small, time_up=gate.wait_reached)
     written = await summarise(late)
-    assert written.engine == "extract"
+    assert written.method == "extract"
     assert written.findings.dropped == []
 
 
@@ -532,7 +534,7 @@ async def test_a_key_that_is_not_accepted_is_not_tried_again(
 ) -> None:
     server.script.error(401)
     written = await summarise(job(client))
-    assert written.engine == "extract"
+    assert written.method == "extract"
     assert written.reason == Reason.FAILURE
     assert "API key was not accepted" in written.failures[-1].cause
 
@@ -557,7 +559,7 @@ async def test_what_nobody_waits_for_fails_and_becomes_no_extract(
     server.script.error(529, always=True)
     preparation = job(client, waited_for=asked)
     if waited_for:
-        assert (await summarise(preparation)).engine == "extract"
+        assert (await summarise(preparation)).method == "extract"
     else:
         with pytest.raises(SummaryRejected, match="overloaded"):
             await summarise(preparation)
@@ -565,12 +567,12 @@ async def test_what_nobody_waits_for_fails_and_becomes_no_extract(
 
 async def test_the_extract_by_choice_needs_no_failure_to_be_allowed(client: Client) -> None:
     policy = Policy(engine="extract", extract_on_failure=False)
-    assert (await summarise(job(client, policy=policy))).engine == "extract"
+    assert (await summarise(job(client, policy=policy))).method == "extract"
 
 
 async def test_the_extract_by_choice_needs_no_model(client: Client, server: DemoServer) -> None:
     written = await summarise(job(client, policy=Policy(engine="extract")))
-    assert (written.engine, server.script.requests) == ("extract", [])
+    assert (written.method, server.script.requests) == ("extract", [])
 
 
 async def test_a_warm_prefix_that_is_too_long_is_serialised(
@@ -579,8 +581,8 @@ async def test_a_warm_prefix_that_is_too_long_is_serialised(
     server.script.error(400, message="prompt is too long: 200016 tokens > 200000 maximum")
     server.script.reply(GOOD)
     written = await summarise(job(client, warm=True, used=600))
-    assert written.engine == "serialised"
-    assert failed_rungs(written) == ["warm prefix"]
+    assert written.method == "serialised"
+    assert failed_methods(written) == ["warm prefix"]
 
 
 async def test_what_does_not_fit_one_request_is_read_in_parts_and_merged(
@@ -590,7 +592,7 @@ async def test_what_does_not_fit_one_request_is_read_in_parts_and_merged(
     history = [m for n in range(1, 21, 2) for m in (user(n, "word " * 900), assistant(n + 1, "ok"))]
     server.script.reply(chapter(), always=True)
     written = await summarise(job(client, history, cut=18, limits=small))
-    assert written.engine == "chunks"
+    assert written.method == "chunks"
     *parts, merge = server.script.requests
     assert len(parts) > 1
     read = "".join(prompt(part) for part in parts)
@@ -608,7 +610,7 @@ async def test_where_parts_are_too_long_for_the_model_they_get_smaller_9(
     server.script.reply(chapter(), always=True)
     policy = Policy(engine="chunks")
     written = await summarise(job(client, history, cut=18, limits=small, policy=policy))
-    assert (written.engine, written.failures) == ("chunks", [])
+    assert (written.method, written.failures) == ("chunks", [])
     refused, *parts, _ = map(prompt, server.script.requests)
     assert max(map(len, parts)) < len(refused) / 1.5
     assert all(f"[#{number} user]" in "".join(parts) for number in range(1, 18, 2))
@@ -624,7 +626,7 @@ async def test_the_audit_tells_what_was_dropped_in_any_of_the_calls(
     server.script.reply(chapter("- The port is 48152 [#1]"))
     server.script.reply(chapter(), always=True)
     written = await summarise(job(client, history, cut=18, limits=small))
-    assert written.engine == "chunks"
+    assert written.method == "chunks"
     assert written.audit["dropped"] == ["- The port is 48151 [#1]", "- The port is 48152 [#1]"]
 
 
@@ -638,7 +640,7 @@ async def test_the_audit_tells_nothing_of_texts_that_were_not_used(
     server.script.reply(invented).reply(invented)
     server.script.error(401)
     written = await summarise(job(client, history, cut=18, limits=small))
-    assert written.engine == "extract"
+    assert written.method == "extract"
     assert written.audit["dropped"] == []
 
 
@@ -693,7 +695,7 @@ async def test_what_still_fails_is_marked_and_not_dropped(
     server.script.reply(WRONG).reply("1. - Release 4.2.2 was deployed to eu-west-1 [#2]")
     written = await summarise(job(client))
     assert "- Release 4.2.2 was deployed to eu-west-1 [#2] (unverified)" in written.chapters[0].text
-    assert (written.engine, written.calls) == ("serialised", 2)
+    assert (written.method, written.calls) == ("serialised", 2)
 
 
 async def test_a_correction_that_fails_costs_no_chapter(client: Client, server: DemoServer) -> None:
@@ -729,13 +731,13 @@ async def test_where_much_fails_as_much_is_given_back_as_one_request_has_room_fo
 
 
 @pytest.mark.parametrize("bullet", ["None.", "- Call +49 30 1234567 or see https://a.example [#2]"])
-async def test_an_empty_chapter_fails_and_the_next_rung_is_tried(
+async def test_an_empty_chapter_fails_and_the_next_method_is_tried(
     client: Client, server: DemoServer, bullet: str
 ) -> None:
     server.script.reply(chapter(bullet).replace("They went on.", "None."))
     server.script.reply(GOOD)
     written = await summarise(job(client, warm=True, policy=Policy(engine="warm prefix")))
-    assert (written.engine, failed_rungs(written)) == ("serialised", ["warm prefix"])
+    assert (written.method, failed_methods(written)) == ("serialised", ["warm prefix"])
     assert "4.2.1" in written.chapters[0].text
 
 
@@ -749,7 +751,7 @@ async def test_a_correction_that_is_late_costs_no_chapter(
         await gate.wait_reached()
 
     written = await summarise(job(client, time_up=time_up))
-    assert (written.engine, written.reason) == ("serialised", "time up")
+    assert (written.method, written.reason) == ("serialised", "time up")
     assert "4.2.2" in written.chapters[0].text
     assert written.audit["unverified"]
 
@@ -761,8 +763,8 @@ async def test_one_message_larger_than_the_window_is_shortened(
     history = [user(1, "word " * 60_000), assistant(2), user(3), assistant(4)]
     server.script.reply(chapter())
     written = await summarise(job(client, history, cut=2, limits=small))
-    assert written.engine == "without oversized messages"
-    assert failed_rungs(written) == ["serialised", "chunks"]
+    assert written.method == "without oversized messages"
+    assert failed_methods(written) == ["serialised", "chunks"]
     (request,) = server.script.requests
     assert "characters left out" in prompt(request)
 
@@ -775,7 +777,7 @@ async def test_a_cheap_models_cap_is_one_of_requests_and_all_is_read_in_parts(
     capped = job(client, history, cut=8, policy=Policy(input_characters=10_000))
     choice = choose(capped)
     written = await summarise(capped)
-    assert (written.engine, choice.engine) == ("chunks", "chunks")
+    assert (written.method, choice.method) == ("chunks", "chunks")
     *parts, merge = map(prompt, server.script.requests)
     assert len(parts) == 2
     assert all("".join(parts).count(f"Start {n}.") == 1 for n in range(1, 9))
@@ -922,7 +924,7 @@ async def test_an_overloaded_api_falls_to_the_extract_with_its_words(
 ) -> None:
     server.script.error(529, always=True)
     written = await summarise(job(client))
-    assert written.engine == "extract"
+    assert written.method == "extract"
     assert "overloaded" in written.failures[-1].cause
 
 
@@ -947,4 +949,4 @@ async def test_a_line_without_an_end_is_no_chapter(client: Client, server: DemoS
     server.script.reply(GOOD)
     written = await summarise(job(client, long, policy=Policy(summary_max_tokens=500)))
     assert "4.2.1" in written.chapters[0].text.split("The user's last request")[0]
-    assert (written.engine, written.rejected) == ("serialised", 1)
+    assert (written.method, written.rejected) == ("serialised", 1)

@@ -55,8 +55,8 @@ def summary(text: str) -> Summary:
 def test_due_where_the_prompt_would_not_fit_the_window_whatever_the_ratio() -> None:
     tight = replace(SMALL, window=10_000)
     late = Policy(threshold_ratio=5.0)
-    assert find_trigger(ContextLoad(tight.prompt_limit, tight), late) is None
-    assert find_trigger(ContextLoad(tight.prompt_limit + 1, tight), late) == "auto"
+    assert find_trigger(ContextLoad(tight.request_limit, tight), late) is None
+    assert find_trigger(ContextLoad(tight.request_limit + 1, tight), late) == "auto"
 
 
 def test_what_the_cache_served_counts_3() -> None:

@@ -70,13 +70,13 @@ def test_compacts_a_small_context_of_too_many_messages() -> None:
 def test_compacts_when_the_window_is_full_before_the_budget() -> None:
     small = Limits(window=50_000, max_output=8_000, budget=50_000, factor=Factor(1.0, 0))
     policy = Policy(threshold_ratio=0.99)
-    assert find_trigger(ContextLoad(small.prompt_limit + 1, small), policy) == "auto"
+    assert find_trigger(ContextLoad(small.request_limit + 1, small), policy) == "auto"
 
 
 def test_after_a_revert_only_the_window_compacts() -> None:
     policy = Policy(held=True)
     assert find_trigger(state(99_000), policy) is None
-    assert find_trigger(state(LIMITS.prompt_limit + 1), policy) == "auto"
+    assert find_trigger(state(LIMITS.request_limit + 1), policy) == "auto"
 
 
 def test_the_master_switch_stops_all_of_them() -> None:
@@ -93,11 +93,11 @@ def test_the_thresholds_of_preparation_and_pause_follow_the_trigger() -> None:
 
 def test_a_window_with_little_room_above_the_trigger_prepares_before_it() -> None:
     small = replace(LIMITS, window=100_000)  # of which 84,000 are for the prompt, and 1 % margin
-    assert small.prompt_limit == 83_000
+    assert small.request_limit == 83_000
     assert Policy().prepare_tokens(small) == 68_000
     assert Policy().waiting_tokens(small) == 83_000
     larger = replace(LIMITS, window=110_000)
-    assert Policy().prepare_tokens(larger) == larger.prompt_limit - 20_000 < 75_000
+    assert Policy().prepare_tokens(larger) == larger.request_limit - 20_000 < 75_000
     assert Policy(prepare_ratio=0.5).prepare_tokens(small) == 40_000
 
 

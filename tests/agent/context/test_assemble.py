@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agent.context.api_messages import MISSING_RESULT
 from agent.context.assemble import (
     BASE_PROMPT,
     SUMMARY_HEADING,
@@ -16,11 +17,10 @@ from agent.context.assemble import (
     convert_to_text,
     measure,
     render_summary_texts,
-    trim,
 )
-from agent.context.history import MISSING_RESULT
-from agent.context.previews import preview_limit
 from agent.context.request import ReplySettings, Request, Ttl, choose_cache_ttl
+from agent.context.shortening.previews import preview_limit
+from agent.context.shortening.trimming import trim
 from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
 from agent.messages import AgentMessage, Block, plain_text
 from agent.model.rules import find_violations
@@ -59,7 +59,7 @@ def sent(made: Context, tools: list[Block] | None = None) -> list[tuple[str, lis
 
 
 @pytest.mark.parametrize(
-    ("window", "max_output", "budget", "reserve", "prompt_limit"),
+    ("window", "max_output", "budget", "reserve", "request_limit"),
     [
         (200_000, 64_000, 200_000, 16_000, 182_000),
         (1_000_000, 128_000, 200_000, 16_000, 974_000),
@@ -69,10 +69,10 @@ def sent(made: Context, tools: list[Block] | None = None) -> list[tuple[str, lis
     ],
 )
 def test_the_reply_has_room_beside_any_prompt(
-    window: int, max_output: int, budget: int, reserve: int, prompt_limit: int
+    window: int, max_output: int, budget: int, reserve: int, request_limit: int
 ) -> None:
     limits = Limits(window, max_output, budget, Factor(1.0, 0))
-    assert (limits.reserve, limits.prompt_limit) == (reserve, prompt_limit)
+    assert (limits.reserve, limits.request_limit) == (reserve, request_limit)
     assert assemble(context(user(1), limits=limits)).max_tokens == reserve
 
 
@@ -89,7 +89,7 @@ def test_the_room_for_a_reply_follows_the_length_that_was_chosen(
 ) -> None:
     limits = Limits(200_000, 64_000, 100_000, Factor(1.0, 0), wanted)
     assert assemble(context(user(1), limits=limits)).max_tokens == sent
-    assert (limits.reserve, limits.prompt_limit) == (reserve, 198_000 - reserve)
+    assert (limits.reserve, limits.request_limit) == (reserve, 198_000 - reserve)
     assert limits.usual_reserve == 16_000
 
 
@@ -803,13 +803,13 @@ def test_trim_leaves_out_the_oldest_whole_turns() -> None:
     trimmed = trim(made, COUNTER)
     assert [m.number for m in trimmed.messages] == list(range(3, 12))
     assert trimmed.omitted == 2
-    assert measure(trimmed, COUNTER).total <= SMALL.prompt_limit
+    assert measure(trimmed, COUNTER).total <= SMALL.request_limit
 
 
 def test_trim_goes_by_the_meter_where_that_says_more() -> None:
     made = context(*exchanges(3, 100), user(7), limits=SMALL)
-    assert trim(made, COUNTER, used=SMALL.prompt_limit + 250).omitted == 4
-    assert trim(made, COUNTER, used=SMALL.prompt_limit).omitted == 0
+    assert trim(made, COUNTER, used=SMALL.request_limit + 250).omitted == 4
+    assert trim(made, COUNTER, used=SMALL.request_limit).omitted == 0
 
 
 def test_trim_never_cuts_between_a_call_and_its_result() -> None:
@@ -831,7 +831,7 @@ def test_trim_keeps_the_last_turn_and_drops_the_first_message_before_it_gives_up
     trimmed = trim(tight, COUNTER)
     assert [m.number for m in trimmed.messages] == [9]
     assert trimmed.first is None
-    assert measure(trimmed, COUNTER).total <= SMALL.prompt_limit
+    assert measure(trimmed, COUNTER).total <= SMALL.request_limit
 
 
 # --- The same bytes -------------------------------------------------------------------------------
@@ -885,7 +885,7 @@ def test_trim_counts_pruned_results_as_the_previews_that_are_sent() -> None:
     made = context(*history, user(25), limits=SMALL, pruned_through=24)
     trimmed = trim(made, COUNTER)
     assert 0 < trimmed.omitted < 24
-    assert measure(trimmed, COUNTER).total <= SMALL.prompt_limit
+    assert measure(trimmed, COUNTER).total <= SMALL.request_limit
 
 
 # --- The time -------------------------------------------------------------------------------------

@@ -4,8 +4,13 @@ that begins with what is known already is the request of all of them."""
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from agent.context.history import build_api_messages, find_settled, join_messages, merge_neighbours
-from agent.context.message_list import Facts, MessageList
+from agent.context.api_messages import (
+    build_api_messages,
+    join_messages,
+    list_ready_messages,
+    merge_neighbours,
+)
+from agent.context.message_list import Aggregates, MessageList
 from agent.messages import AgentMessage
 from tests.agent.conversations import (
     assistant,
@@ -36,10 +41,10 @@ def test_messages_that_follow_one_by_one_give_the_facts_of_all(
     for each in messages:
         grown = grown.followed_by(each)
     assert grown == tuple(messages)
-    assert grown.facts == MessageList(messages).facts
-    assert grown.facts.tokens == sum(each.tokens for each in messages)
-    assert grown.facts.largest == max((each.tokens for each in messages), default=0)
-    assert grown.facts.mixed == tuple(i for i, each in enumerate(messages) if not each.plain)
+    assert grown.aggregates == MessageList(messages).aggregates
+    assert grown.aggregates.tokens == sum(each.tokens for each in messages)
+    assert grown.aggregates.largest == max((each.tokens for each in messages), default=0)
+    assert grown.aggregates.mixed == tuple(i for i, each in enumerate(messages) if not each.plain)
 
 
 @given(
@@ -48,7 +53,7 @@ def test_messages_that_follow_one_by_one_give_the_facts_of_all(
 def test_a_request_that_begins_with_settled_messages_is_that_of_all(
     messages: list[AgentMessage], opening: list[AgentMessage], all_turns: bool, thinking_from: int
 ) -> None:
-    settled = find_settled(MessageList(messages))
+    settled = list_ready_messages(MessageList(messages))
     event(f"settled: {len(settled)}")
     made = [
         build_api_messages(part, {"search"}, own_from=thinking_from, all_turns=all_turns)
@@ -65,11 +70,11 @@ def test_the_prompt_of_a_round_with_thinking_is_not_settled() -> None:
         message(7, "user", [result("t1")]),
     ]
     history = MessageList([*exchanges(2), *round_of_tools])
-    settled = find_settled(history)
+    settled = list_ready_messages(history)
     assert len(settled) == 3
     rest = build_api_messages(history[len(settled) :], {"search"})
     assert thinking() in rest[2]["content"]
 
 
 def test_nothing_is_known_of_no_messages() -> None:
-    assert MessageList().facts == Facts()
+    assert MessageList().aggregates == Aggregates()

@@ -180,7 +180,7 @@ async def test_complete_gives_the_whole_reply(server: DemoServer, client: Client
     reply = await client.complete(REQUEST)
     assert reply.blocks == list(SCRIPTED.blocks)
     assert (reply.stop_reason, reply.model, reply.complete) == ("tool_use", "claude-test", True)
-    assert reply.usage.prompt > 0
+    assert reply.usage.request_tokens > 0
     assert server.script.requests[0].stream
 
 
@@ -198,7 +198,9 @@ async def test_what_calls_cost_is_booked_also_of_those_that_broke_off(server: De
     assert len(spent) == 1
     (broken,) = spent.open  # the third never began
     usage = broken.estimate(Factor(2.0, 0), COUNTER)
-    assert (broken.request, usage.prompt) == (REQUEST, reply.usage.prompt), "as reported"
+    assert (broken.request, usage.request_tokens) == (REQUEST, reply.usage.request_tokens), (
+        "as reported"
+    )
     assert usage.output_tokens > broken.reply.usage.output_tokens, "by our own count"
 
 

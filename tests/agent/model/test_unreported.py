@@ -40,20 +40,20 @@ def reply_of(block: dict[str, Any], delta: dict[str, Any], **usage: int) -> Repl
 def test_all_that_was_written_counts_as_output(block: Any, delta: Any) -> None:
     reply = reply_of(block, delta, input_tokens=7, output_tokens=1)
     usage = estimate_usage(reply, PROMPT, FACTOR, COUNTER)
-    assert usage.prompt == 7, "as reported"
+    assert usage.request_tokens == 7, "as reported"
     assert usage.output_tokens >= FACTOR.apply(COUNTER.count(LONG))
 
 
 def test_never_less_than_reported_and_exactly_that_at_the_end() -> None:
     reply = reply_of({"type": "text", "text": ""}, {"type": "text_delta", "text": "a"})
-    assert estimate_usage(reply, PROMPT, FACTOR, COUNTER).prompt == PROMPT
+    assert estimate_usage(reply, PROMPT, FACTOR, COUNTER).request_tokens == PROMPT
     reply.apply({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 90}})
     assert estimate_usage(reply, PROMPT, FACTOR, COUNTER).output_tokens == 90
     delta = {"stop_reason": "end_turn"}
     usage = {"input_tokens": 3, "output_tokens": 1}
     reply.apply({"type": "message_delta", "delta": delta, "usage": usage})
     final = estimate_usage(reply, PROMPT, FACTOR, COUNTER)
-    assert (final.prompt, final.output_tokens) == (3, 1)
+    assert (final.request_tokens, final.output_tokens) == (3, 1)
 
 
 def test_what_was_counted_is_not_counted_again() -> None:
@@ -76,4 +76,4 @@ def test_an_unanswered_call_has_at_least_its_prompt() -> None:
     request = Request("m", 100, [block], [{"role": "user", "content": [block]}])
     usage = OpenCall(request, Reply()).estimate(FACTOR, COUNTER)
     assert usage.output_tokens == 0
-    assert usage.prompt >= 2 * FACTOR.apply(COUNTER.count(LONG))
+    assert usage.request_tokens >= 2 * FACTOR.apply(COUNTER.count(LONG))

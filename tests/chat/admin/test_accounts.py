@@ -38,9 +38,9 @@ def make_owner() -> User:
     conversation = make_conversation(owner=owner, messages=6)
     make_compaction(conversation, through=4)
     make_turn(conversation)
-    sent = attachments.store(owner, "sent.txt", b"sent")
+    sent = attachments.store_unsent(owner, "sent.txt", b"sent")
     sent.messages.add(conversation.messages.first())
-    attachments.store(owner, "waiting.txt", b"not sent")
+    attachments.store_unsent(owner, "waiting.txt", b"not sent")
     return owner
 
 
@@ -73,7 +73,7 @@ def test_an_account_is_deleted_with_its_conversations_and_files(
 ) -> None:
     owner = make_owner()
     kept = make_conversation(messages=2)
-    attachments.store(kept.owner, "kept.txt", b"kept")
+    attachments.store_unsent(kept.owner, "kept.txt", b"kept")
     delete(staff, owner)
     assert not User.objects.filter(pk=owner.pk).exists()
     assert Conversation.objects.get() == kept

@@ -18,8 +18,8 @@ from django.utils import timezone
 from pytest_django.asserts import assertInHTML
 
 from agent.compaction.chapters.chapter import Chapter, Part
-from agent.compaction.chapters.unsent import list_left
-from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.chapters.unsent import list_unsent
+from agent.compaction.policy import Method, Reason, Trigger
 from agent.compaction.writing.job import WrittenSummary
 from agent.messages import Usage
 from chat.admin import base
@@ -131,9 +131,9 @@ def test_nobody_adds_edits_or_deletes_what_services_write(staff: Client) -> None
 
 def test_a_project_is_shown_with_how_much_it_holds(staff: Client) -> None:
     owner = make_user("ada")
-    project = projects.create(owner, "Sea trip")
+    project = projects.create_project(owner, "Sea trip")
     make_conversation(owner, project=project, title="Day 1")
-    memories.remember(owner.pk, "Hidden fact", Memory.Source.USER, project_id=project.pk)
+    memories.remember_fact(owner.pk, "Hidden fact", Memory.Source.USER, project_id=project.pk)
     (row,) = listed(staff, "project")
     assert row.members == 1
     page = html(staff.get(page_url(project)))
@@ -640,7 +640,7 @@ def written_again(staff: Client, old: Compaction, text: str) -> Compaction:
     job = compaction_jobs.claim(new.pk, pid=1)
     assert job is not None
     chapters = [Chapter(text, old.first.number, old.through.number)]
-    assert hand_in(job, WrittenSummary(chapters, Engine.SERIALISED, Reason.NOT_CACHED))
+    assert hand_in(job, WrittenSummary(chapters, Method.SERIALISED, Reason.NOT_CACHED))
     return new
 
 
@@ -874,7 +874,7 @@ def test_what_left_the_summary_is_put_back_by_who_may_change_it(
     chapter = Chapter("## Decisions\n- Roses it is [#1]", 1, 3, parts=(Part(1, 3, written),))
     row = make_compaction(make_conversation(messages=4), chapters=[chapter.as_dict()])
     assert ">Tulips too [#2]</td>" in html(staff.get(page_url(row)))
-    (gone,) = list_left([chapter])
+    (gone,) = list_unsent([chapter])
     where = reverse("admin:chat_compaction_put_back", args=[row.pk])
     reader = Client()
     reader.force_login(make_user(staff=True, may=["view_compaction"]))

@@ -8,7 +8,7 @@ from django.test.utils import override_settings
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from agent.context.history import build_api_messages, merge_neighbours
+from agent.context.api_messages import build_api_messages, merge_neighbours
 from agent.context.request import ReplySettings, Request
 from agent.errors import AgentError
 from agent.messages import AgentMessage

@@ -154,7 +154,7 @@ def test_usage_is_stale_after_a_change_of_the_request(
 
 def test_what_is_newly_remembered_makes_cache_and_meter_stale(measured: Conversation) -> None:
     assert load_state(measured.pk).warm
-    memories.remember(measured.owner_id, "I live in Lisbon.", Memory.Source.USER)
+    memories.remember_fact(measured.owner_id, "I live in Lisbon.", Memory.Source.USER)
     add_messages(measured, ["Where was that?"])
     state = requests.begin_answer(make_turn(measured).pk).state
     assert "Lisbon" in state.context.memory

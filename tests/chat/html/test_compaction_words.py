@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent.compaction.failures import Failure, SummaryRejected
-from agent.compaction.policy import Engine, Reason
+from agent.compaction.policy import Method, Reason
 from agent.errors import AgentError, ErrorCode
 from chat.html.compaction_words import CAUSES, explain_compaction, explain_failure, is_stopgap
 from chat.models import Compaction
@@ -25,11 +25,11 @@ LONG = AgentError(ErrorCode.TOO_LONG, "The conversation does not fit the model."
 EMPTY = SummaryRejected("it is empty")
 UNREAD = {"unread_messages": 30, "unread_tokens": 12_300}
 # By engine and reason: the failures before, with their steps, and what the audit found.
-WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
-    (Engine.WARM_PREFIX, "price", [], {}, ""),
-    (Engine.SERIALISED, "not cached", [], {}, ""),
+WRITTEN: list[tuple[Method, str, list[Failure], dict[str, Any], str]] = [
+    (Method.WARM_PREFIX, "price", [], {}, ""),
+    (Method.SERIALISED, "not cached", [], {}, ""),
     (
-        Engine.EXTRACT,
+        Method.EXTRACT,
         "failure",
         [Failure.of("warm prefix", LATE), Failure.of("serialised", DOWN)],
         UNREAD,
@@ -37,7 +37,7 @@ WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
         "error”), so no model has read its 30 messages (12k tokens); search still finds them.",
     ),
     (
-        Engine.EXTRACT,
+        Method.EXTRACT,
         "failure",
         [Failure.of("serialised", EMPTY), Failure.skipped("chunks", Reason.TOO_MANY_PARTS)],
         UNREAD | {"unread_messages": 1},
@@ -45,7 +45,7 @@ WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
         "no model has read its 1 message (12k tokens); search still finds it.",
     ),
     (
-        Engine.EXTRACT,
+        Method.EXTRACT,
         "time up",
         [Failure.skipped("chunks", Reason.TIME_UP)],
         UNREAD,
@@ -53,7 +53,7 @@ WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
         "so no model has read its 30 messages (12k tokens); search still finds them.",
     ),
     (
-        Engine.EXTRACT,
+        Method.EXTRACT,
         "too many parts",
         [Failure.skipped("chunks", Reason.TOO_MANY_PARTS)],
         UNREAD,
@@ -61,7 +61,7 @@ WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
         "parts, so no model has read its 30 messages (12k tokens); search still finds them.",
     ),
     (
-        Engine.EXTRACT,
+        Method.EXTRACT,
         "by setting",
         [],
         UNREAD,
@@ -69,7 +69,7 @@ WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
         "messages (12k tokens); search still finds them.",
     ),
     (
-        Engine.SERIALISED,
+        Method.SERIALISED,
         "failure",
         [Failure.of("warm prefix", EMPTY)],
         {},
@@ -77,7 +77,7 @@ WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
         "was not usable (it is empty).",
     ),
     (
-        Engine.CHUNKS,
+        Method.CHUNKS,
         "failure",
         [Failure.of("warm prefix", DOWN), Failure.of("serialised", LATE)],
         {},
@@ -85,21 +85,21 @@ WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
         "did not answer in time.",
     ),
     (
-        Engine.CHUNKS,
+        Method.CHUNKS,
         "too large",
         [Failure.skipped("serialised", Reason.TOO_LARGE)],
         {},
         "The messages were read in several parts, because all at once did not fit.",
     ),
     (
-        Engine.WITHOUT_OVERSIZED,
+        Method.WITHOUT_OVERSIZED,
         "failure",
         [Failure.of("chunks", LONG)],
         {},
         "Very long messages were read only in part, because all of it would not have fitted.",
     ),
     (
-        Engine.WITHOUT_OVERSIZED,
+        Method.WITHOUT_OVERSIZED,
         "failure",
         [Failure.of("chunks", LONG)],
         {"unread_messages": 2, "unread_tokens": 41_200},
@@ -107,14 +107,14 @@ WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
         "fitted; search still finds it.",
     ),
     (
-        Engine.SERIALISED,
+        Method.SERIALISED,
         "not in prefix",
         [Failure.skipped("warm prefix", Reason.NOT_IN_PREFIX)],
         {"cut": ["- Lost."]},
         "1 statement was left out, because the summary was longer than its limit.",
     ),
     (
-        Engine.SERIALISED,
+        Method.SERIALISED,
         "not cached",
         [],
         {"unwritten": ["Progress", "Open questions"]},
@@ -122,7 +122,7 @@ WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
         "a reply; search still finds the messages.",
     ),
     (
-        Engine.SERIALISED,
+        Method.SERIALISED,
         "not cached",
         [],
         {"left": ["- Old.", "- Older."]},
@@ -156,12 +156,12 @@ def assert_sentences(words: str) -> None:
 
 @pytest.mark.parametrize(("engine", "reason", "failures", "found", "said"), WRITTEN)
 def test_how_a_summary_was_written_is_one_sentence(
-    engine: Engine, reason: str, failures: list[Failure], found: dict[str, Any], said: str
+    engine: Method, reason: str, failures: list[Failure], found: dict[str, Any], said: str
 ) -> None:
     row = compacted(engine, reason, store(failures) | found)
     assert explain_compaction(row) == said
     assert not said or not assert_sentences(said)
-    assert is_stopgap(row) == (engine == Engine.EXTRACT and reason != "by setting")
+    assert is_stopgap(row) == (engine == Method.EXTRACT and reason != "by setting")
 
 
 # Of a turn, and not of a request for a summary.

@@ -172,7 +172,7 @@ def test_the_memory_page(browser: Client, owner: User) -> None:
     address = reverse("memories")
     assert unmarked(browser, address) == []
     for source in Memory.Source:
-        memories.remember(owner.pk, f"Γεγονός {len(source)}", source)
+        memories.remember_fact(owner.pk, f"Γεγονός {len(source)}", source)
     assert unmarked(browser, address, {"text": ""}) == []
     assert unmarked(browser, address, {"text": "α" * 5_000}) == []
 
@@ -183,13 +183,13 @@ def test_the_pages_of_a_project(
     settings.MEDIA_ROOT = tmp_path
     assert unmarked(browser, reverse("projects")) == []
     assert unmarked(browser, reverse("projects"), {"name": ""}) == []
-    project = projects.create(owner, "Έργο")
+    project = projects.create_project(owner, "Έργο")
     address = project.get_absolute_url()
     assert unmarked(browser, address) == []
     projects.add_file(project, "Ένα", "Κείμενο".encode())
-    memories.remember(owner.pk, "Γεγονός", Memory.Source.USER, project_id=project.pk)
+    memories.remember_fact(owner.pk, "Γεγονός", Memory.Source.USER, project_id=project.pk)
     assert unmarked(browser, reverse("conversation_move", args=[talk.pk])) == []
-    projects.move(owner, [talk.pk], project)
+    projects.move_conversations(owner, [talk.pk], project)
     for page in "", "delete/":
         assert unmarked(browser, f"{address}{page}") == [], page
     assert unmarked(browser, address, {"name": "", "model": "x"}) == []
@@ -198,7 +198,7 @@ def test_the_pages_of_a_project(
         assert unmarked(browser, page) == [], page
     assert unmarked(browser, reverse("palette") + "?q=Έργο") == []
     assert unmarked(browser, reverse("conversation_move", args=[talk.pk])) == []
-    projects.set_archived(project, archived=True)
+    projects.set_project_archived(project, archived=True)
     assert unmarked(browser, address) == []
     assert unmarked(browser, reverse("projects")) == []
 

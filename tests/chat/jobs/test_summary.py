@@ -13,7 +13,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.utils import timezone
 
-from agent.compaction.policy import Engine, Reason
+from agent.compaction.policy import Method, Reason
 from agent.compaction.writing.choice import MOST_REJECTED
 from agent.context.assemble import assemble
 from agent.context.request import Request
@@ -152,7 +152,7 @@ def by_rule(talk: Conversation, model_server: DemoServer) -> Compaction:
     work(pk)
     end_turns(talk)
     written = Compaction.objects.get(pk=pk)
-    assert (written.status, written.engine) == (Status.COMPLETED, Engine.EXTRACT)
+    assert (written.status, written.method) == (Status.COMPLETED, Method.EXTRACT)
     return written
 
 
@@ -172,7 +172,7 @@ def test_a_summary_by_rule_is_tried_again_by_the_model_and_replaced(
     talk.refresh_from_db()
     again = Compaction.objects.get(pk=pk)
     assert talk.compaction == again
-    assert again.engine != Engine.EXTRACT
+    assert again.engine != Method.EXTRACT
     assert (again.first, again.through) == (rule.first, rule.through)
     with pytest.raises(Refused):
         rewrites.open_rewrite_turn(pk, owner=OWNER)
@@ -220,7 +220,7 @@ def test_a_model_that_takes_too_long_is_not_waited_for(
     pk = opened(impatient)
     work(pk)
     compaction = Compaction.objects.get(pk=pk)
-    assert (compaction.status, compaction.engine) == (Status.COMPLETED, Engine.EXTRACT)
+    assert (compaction.status, compaction.engine) == (Status.COMPLETED, Method.EXTRACT)
     assert compaction.engine_reason == Reason.TIME_UP
     assert "longer than anybody should wait" in explain_compaction(compaction)
 
@@ -234,7 +234,7 @@ def test_a_server_that_does_not_count_in_time_is_not_waited_for(
     pk = opened(talk)
     work(pk)
     compaction = Compaction.objects.get(pk=pk)
-    assert (compaction.status, compaction.engine) == (Status.COMPLETED, Engine.SERIALISED)
+    assert (compaction.status, compaction.engine) == (Status.COMPLETED, Method.SERIALISED)
 
 
 def test_work_that_keeps_the_worker_from_all_else_keeps_its_lease(
@@ -295,7 +295,7 @@ def test_a_preparation_has_time_until_a_turn_waits_for_it(
         assert compactions.adopt(prepared, make_turn(impatient, kind=Turn.Kind.COMPACT).pk)
         done.result(PATIENCE)
     row = Compaction.objects.get(pk=prepared.pk)
-    assert (row.status, row.engine) == (Status.COMPLETED, Engine.EXTRACT)
+    assert (row.status, row.engine) == (Status.COMPLETED, Method.EXTRACT)
 
 
 # --- Counting -------------------------------------------------------------------------------------
@@ -390,14 +390,14 @@ def test_the_summary_model_writes_summaries(
 @pytest.mark.parametrize(
     ("engine", "values"),
     [
-        (Engine.SERIALISED, {}),
-        (Engine.WARM_PREFIX, {"usage": {"input_tokens": 9_000, "output_tokens": 10}}),
-        (Engine.EXTRACT, {"policy": {"engine": Engine.EXTRACT}}),
-        (Engine.CHUNKS, {"policy": {"engine": Engine.CHUNKS}}),
+        (Method.SERIALISED, {}),
+        (Method.WARM_PREFIX, {"usage": {"input_tokens": 9_000, "output_tokens": 10}}),
+        (Method.EXTRACT, {"policy": {"engine": Method.EXTRACT}}),
+        (Method.CHUNKS, {"policy": {"engine": Method.CHUNKS}}),
     ],
 )
 def test_the_preview_names_the_engine_that_runs(
-    talk: Conversation, model_server: DemoServer, settings: Any, engine: Engine, values: Any
+    talk: Conversation, model_server: DemoServer, settings: Any, engine: Method, values: Any
 ) -> None:
     settings.COMPACTION = settings.COMPACTION | values.get("policy", {})
     settings.MODEL_RETRIES = 0
@@ -409,7 +409,7 @@ def test_the_preview_names_the_engine_that_runs(
     row = Compaction.objects.get(pk=pk)
     assert (seen.engine, row.engine) == (engine, engine), row.error
     assert row.audit["dollars"].get(engine, 0.0) == pytest.approx(
-        seen.cost - (seen.tokens_after * 2.5e-6 if engine == Engine.WARM_PREFIX else 0.0)
+        seen.cost - (seen.tokens_after * 2.5e-6 if engine == Method.WARM_PREFIX else 0.0)
     )
 
 
@@ -650,7 +650,10 @@ def ask_once(talk: Conversation, model_server: DemoServer) -> None:
         await client.close()
 
     async_to_sync(ask)()
-    used = {"input_tokens": spent[0][1].prompt, "output_tokens": context.messages[-1].tokens}
+    used = {
+        "input_tokens": spent[0][1].request_tokens,
+        "output_tokens": context.messages[-1].tokens,
+    }
     change_messages(talk.messages.filter(number=talk.next_number - 1), usage=used)
 
 
@@ -687,8 +690,8 @@ def test_the_bill_is_what_the_preview_says(
     if case == "a summary model with its own prices":
         make_profile(CHEAP, input_price=0.1, output_price=90.0)
         settings.SUMMARY_MODEL = CHEAP
-    engines = {"chunks": Engine.CHUNKS, "a warm prefix that has expired": Engine.WARM_PREFIX}
-    settings.COMPACTION = settings.COMPACTION | {"engine": engines.get(case, Engine.AUTO)}
+    engines = {"chunks": Method.CHUNKS, "a warm prefix that has expired": Method.WARM_PREFIX}
+    settings.COMPACTION = settings.COMPACTION | {"engine": engines.get(case, Method.AUTO)}
     if case == "chunks":
         settings.COMPACTION |= {"input_characters": 20_000}
     cached = 0.0
@@ -709,7 +712,7 @@ def test_the_bill_is_what_the_preview_says(
         model_server.script.reply(reply_of(1_000), when=is_summary, always=True)
     work(pk)
     row = Compaction.objects.get(pk=pk)
-    expected_engine = Engine.WARM_PREFIX if case == "a warm cache" else engines.get(case)
+    expected_engine = Method.WARM_PREFIX if case == "a warm cache" else engines.get(case)
     assert expected_engine in (None, seen.engine), row.error
     about, most = seen.cost - cached, seen.most - cached
     assert row.cost > 0

@@ -375,7 +375,7 @@ async def test_what_is_only_prepared_locks_no_page_and_an_orphan_of_an_ended_tur
 
 async def test_the_summariser_reads_what_an_attached_text_says(chat: Chat) -> None:
     await chat.start(0, compaction_settings=PLAIN | {"engine": "serialised"})
-    note = await in_db(attachments.store, chat.user, "note.txt", b"The port is 48151.")
+    note = await in_db(attachments.store_unsent, chat.user, "note.txt", b"The port is 48151.")
     chat.script.reply("I see.", when=is_chat).reply(SUMMARY, when=is_summary)
     tab = await chat.open()
     tab.say("Read it, lorem ipsum.", attachments=[str(note.pk)])

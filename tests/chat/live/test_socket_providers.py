@@ -83,7 +83,7 @@ async def test_a_changed_key_counts_from_the_next_message_on(
     await talk(chat, "first::shared", "One")
     server.api._api_key = "sk-a-new-one-0123456789"
     provider = await Provider.objects.aget(name="first")
-    await in_db(providers.save, provider, key="sk-a-new-one-0123456789")
+    await in_db(providers.save_provider, provider, key="sk-a-new-one-0123456789")
     assert (await talk(chat, "first::shared", "Two")).text == "Two."
 
 

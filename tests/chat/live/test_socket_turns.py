@@ -418,7 +418,7 @@ async def test_a_conversation_deleted_in_mid_answer_ends_everywhere(chat: Chat) 
     await tab.until(lambda: tab.closed_with == 4404)
     assert (await chat.last()).text == "One mo", "it could still be restored"
     row = await Conversation.objects.aget(pk=chat.conversation.pk)
-    await in_db(conversations.delete, row)
+    await in_db(conversations.delete_conversation, row)
     assert not await Message.objects.aexists()
     assert not await Turn.objects.aexists()
 

@@ -46,7 +46,7 @@ async def booked(chat: Chat) -> Message:
     """The last message, of which the conversation's totals tell the same."""
     message = await chat.last()
     prompt, written, cost = await totals(chat)
-    assert (prompt, written) == (used(message).prompt, used(message).output_tokens)
+    assert (prompt, written) == (used(message).request_tokens, used(message).output_tokens)
     assert cost == pytest.approx(message.cost)
     return message
 
@@ -65,11 +65,11 @@ async def test_a_stopped_answer_is_booked_with_what_it_had_written(chat: Chat, t
     assert message.usage
     assert message.usage["estimated"] == "output"
     assert used(message).output_tokens >= LEAST
-    assert used(message).prompt > 0
+    assert used(message).request_tokens > 0
     assert message.cost > LEAST * PRICES["output_price"] / 1e6
     page = (await chat.http.get(chat.conversation.get_absolute_url())).content.decode()
     assert page.count("about $") == 1
-    assert "about " + str(used(message).prompt) in page
+    assert "about " + str(used(message).request_tokens) in page
 
 
 async def test_a_stream_that_is_cut_is_booked_too(chat: Chat, tab: Tab) -> None:
@@ -89,7 +89,7 @@ async def test_an_answer_that_had_not_begun_costs_its_prompt_and_does_not_feed_t
     message = await stop(chat, tab)
     assert message.usage
     assert message.usage["estimated"] == "all"
-    assert (used(message).prompt >= LEAST, used(message).output_tokens) == (True, 0)
+    assert (used(message).request_tokens >= LEAST, used(message).output_tokens) == (True, 0)
     assert (await in_db(load_state, chat.conversation.pk)).last_reply is None
 
 
@@ -113,7 +113,7 @@ async def test_a_try_that_is_repeated_was_paid_for(
     await tab.next("turn.finished", status="completed")
     message = await chat.last()
     assert message.text == "At last."
-    assert (await totals(chat))[0] >= 2 * used(message).prompt - 5
+    assert (await totals(chat))[0] >= 2 * used(message).request_tokens - 5
 
 
 async def test_a_killed_process_leaves_the_cost_and_one_that_was_only_late_corrects_it(
@@ -178,5 +178,5 @@ async def test_a_reply_that_is_dropped_for_a_shorter_request_was_paid_for(chat: 
     await tab.next("turn.finished", status="completed")
     message = await chat.last()
     prompt, _, cost = await totals(chat)
-    assert prompt > 1.5 * used(message).prompt
+    assert prompt > 1.5 * used(message).request_tokens
     assert cost == pytest.approx(message.cost)

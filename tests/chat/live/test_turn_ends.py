@@ -352,7 +352,7 @@ def test_an_owner_that_was_given_up_stores_the_whole_answer_once(user: Any) -> N
         "completed",
     )
     assert turn.notice == Notice.STORED_LATE
-    assert conversation.input_tokens == Usage(5).prompt, "charged once"
+    assert conversation.input_tokens == Usage(5).request_tokens, "charged once"
 
 
 def test_an_owner_that_was_given_up_stops_for_the_next_turn(user: Any) -> None:

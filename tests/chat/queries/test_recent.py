@@ -38,7 +38,7 @@ def test_temporary_archived_deleted_and_other_peoples_are_not_offered(user: User
     used_ago(1, user, temporary=True)
     used_ago(1, user, archived=True)
     used_ago(1, make_user())
-    conversations.delete(used_ago(1, user))
+    conversations.delete_conversation(used_ago(1, user))
     assert list_recent(user) == []
 
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.test import Client
 
 from accounts.models import User
-from agent.context.previews import preview_messages
+from agent.context.shortening.previews import preview_messages
 from agent.errors import ToolError
 from agent.messages import AgentMessage, Block, sanitise_text
 from agent.search.lexical import parse_query
@@ -96,7 +96,7 @@ def test_a_rolled_back_message_leaves_no_trace(user: User) -> None:
 def test_a_deleted_conversation_leaves_nothing_in_the_index(user: User) -> None:
     gone = make_conversation(owner=user, messages=["The harbour", "is closed"])
     kept = make_conversation(owner=user, messages=["The harbour", "is open"])
-    conversations.delete(gone)
+    conversations.delete_conversation(gone)
     assert SearchEntry.objects.count() == 2
     found = find_messages(user.pk, parse_query("harbour"))
     assert {hit.conversation_id for hit in found} == {kept.pk}
@@ -116,7 +116,7 @@ def test_huge_texts_are_stored_and_found_by_their_beginning(user: User) -> None:
 
 
 def attach(conversation: Conversation, name: str, said: bytes) -> str:
-    return str(attachments.store(conversation.owner, name, said).pk)
+    return str(attachments.store_unsent(conversation.owner, name, said).pk)
 
 
 async def test_what_attached_texts_say_is_found_and_read(user: User) -> None:

@@ -78,7 +78,7 @@ def test_nothing_of_others_of_temporary_or_of_deleted_conversations_is_found(use
     make_conversation(messages=["The pump"])
     passing, gone = (make_conversation(owner=user, messages=["The pump"]) for _ in range(2))
     Conversation.objects.filter(pk=passing.pk).update(temporary=True)
-    conversations.delete(gone)
+    conversations.delete_conversation(gone)
     assert found(user, "pump") == []
     assert found(user, "pump", conversation_id=passing.pk) == [(1, True)]
 

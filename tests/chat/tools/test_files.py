@@ -48,7 +48,9 @@ def media(settings: Any, tmp_path: Path) -> None:
 def talk_with(*names: str, model: str = SEEING, answered_by: str = "") -> Conversation:
     """A conversation whose third message has files, and which was compacted up to the fifth."""
     talk = make_conversation(messages=["Good evening", "Hello."], model=model)
-    files = [attachments.store(talk.owner, name, _data(name, n)) for n, name in enumerate(names)]
+    files = [
+        attachments.store_unsent(talk.owner, name, _data(name, n)) for n, name in enumerate(names)
+    ]
     blocks: list[Block] = [
         *map(attachments.make_reference, files),
         {"type": "text", "text": "What is it?"},
@@ -214,7 +216,7 @@ def test_deleting_the_pictures_message_deletes_the_picture() -> None:
 async def test_after_a_compaction_the_model_looks_at_a_picture_again(chat: Chat) -> None:
     await chat.start(["Lorem ipsum?", "Lorem ipsum."])  # of which the summary tells
     data = picture((60, 40), color="navy")
-    file = await in_db(attachments.store, chat.user, "ship.png", data)
+    file = await in_db(attachments.store_unsent, chat.user, "ship.png", data)
     chat.script.reply("A ship.", when=is_chat).reply(SUMMARY, when=is_summary)
     tab = await chat.open()
     tab.say("What is in this picture?", attachments=[str(file.pk)])

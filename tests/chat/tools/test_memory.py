@@ -55,12 +55,14 @@ def result(chat: Chat) -> str:
 
 
 async def test_in_a_project_facts_are_kept_and_recalled_for_it_alone(chat: Chat) -> None:
-    mine = await in_db(projects.create, chat.user, "Sea trip")
-    other = await in_db(projects.create, chat.user, "Kitchen")
+    mine = await in_db(projects.create_project, chat.user, "Sea trip")
+    other = await in_db(projects.create_project, chat.user, "Kitchen")
     for text, place in (("Lives in Graz", None), ("Wants oak", other.pk)):
-        await in_db(memories.remember, chat.user.pk, text, Memory.Source.USER, project_id=place)
+        await in_db(
+            memories.remember_fact, chat.user.pk, text, Memory.Source.USER, project_id=place
+        )
     oak = await in_db(Memory.objects.get, text="Wants oak")
-    await in_db(projects.move, chat.user, [chat.conversation.pk], mine)
+    await in_db(projects.move_conversations, chat.user, [chat.conversation.pk], mine)
     chat.script.reply(remember("The user likes short answers.")).reply("Noted.")
     await said(chat, "Remember: I like SHORT answers!")
     kept = await in_db(Memory.objects.select_related("project").get, source="agent")
@@ -82,12 +84,12 @@ async def test_in_a_project_facts_are_kept_and_recalled_for_it_alone(chat: Chat)
 
 
 async def test_a_proposal_of_a_project_is_decided_for_it(chat: Chat) -> None:
-    mine = await in_db(projects.create, chat.user, "Sea trip")
-    await in_db(projects.move, chat.user, [chat.conversation.pk], mine)
+    mine = await in_db(projects.create_project, chat.user, "Sea trip")
+    await in_db(projects.move_conversations, chat.user, [chat.conversation.pk], mine)
     chat.script.reply(remember()).reply("I asked.")
     await said(chat, "What should I do with invoices?")
     proposal = await in_db(MemoryProposal.objects.get)
-    await in_db(projects.move, chat.user, [chat.conversation.pk], None)
+    await in_db(projects.move_conversations, chat.user, [chat.conversation.pk], None)
     await in_db(lambda: memories.decide_proposal(proposal, accept=True))
     assert (await in_db(Memory.objects.get)).project_id == mine.pk
 
@@ -158,7 +160,7 @@ async def test_with_a_file_everything_is_a_proposal(chat: Chat) -> None:
 
 async def test_the_model_forgets_at_once_only_what_the_user_names(chat: Chat) -> None:
     for text in ("Lives in Graz", "Likes tea"):
-        await in_db(memories.remember, chat.user.pk, text, Memory.Source.USER)
+        await in_db(memories.remember_fact, chat.user.pk, text, Memory.Source.USER)
     graz, tea = await in_db(lambda: list(Memory.objects.order_by("pk")))
     calls = [
         tool_use("forget", {"id": graz.pk}, "toolu_1"),
@@ -209,7 +211,7 @@ async def test_a_discarded_proposal_leaves_nothing(chat: Chat) -> None:
 
 
 async def test_a_fact_is_forgotten_by_a_click(chat: Chat) -> None:
-    memory, _ = await in_db(memories.remember, chat.user.pk, "Likes tea", Memory.Source.USER)
+    memory, _ = await in_db(memories.remember_fact, chat.user.pk, "Likes tea", Memory.Source.USER)
     chat.script.reply(tool_use("forget", {"id": memory.pk}, "toolu_1")).reply("I asked.")
     await said(chat, "Read my mail.")
     proposal = await in_db(MemoryProposal.objects.get)
@@ -256,7 +258,7 @@ def test_a_proposal_is_made_once_and_there_is_a_limit(
     propose(conversation, "Two")
     with pytest.raises(Refused, match="wait for"):
         propose(conversation, "Three")
-    memories.remember(conversation.owner_id, "Known", Memory.Source.USER)
+    memories.remember_fact(conversation.owner_id, "Known", Memory.Source.USER)
     assert memories.propose_fact(conversation.owner_id, "known", conversation.pk, 1) is None
 
 

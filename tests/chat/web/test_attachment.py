@@ -16,7 +16,7 @@ from chat.errors import Refused
 from chat.html.message import render_message
 from chat.models import Attachment, Conversation, Message
 from chat.services.library import attachments, conversations
-from chat.services.library.files import inspect
+from chat.services.library.files import inspect_file
 from chat.services.turns import branches, endings, requests
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.sweep import sweep
@@ -41,7 +41,7 @@ def media(settings: Any, tmp_path: Path) -> Path:
     [("PNG", "png"), ("GIF", "png"), ("JPEG", "jpeg"), ("MPO", "jpeg"), ("WEBP", "jpeg")],
 )
 def test_an_image_is_known_by_its_content(kind: str, sent_as: str) -> None:
-    found = inspect("report.txt", picture(kind=kind), owner_id=1)
+    found = inspect_file("report.txt", picture(kind=kind), owner_id=1)
     assert (found.kind, found.media_type) == ("image", f"image/{sent_as}")
     assert (found.width, found.height, found.tokens) == (280, 140, 50)
 
@@ -58,7 +58,7 @@ def test_an_image_is_known_by_its_content(kind: str, sent_as: str) -> None:
     ],
 )
 def test_documents_and_text_are_known_by_their_content(name: str, data: bytes, kind: str) -> None:
-    assert inspect(name, data, owner_id=1).kind == kind
+    assert inspect_file(name, data, owner_id=1).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_documents_and_text_are_known_by_their_content(name: str, data: bytes, k
 )
 def test_what_cannot_be_sent_is_refused_by_name(name: str, data: bytes, code: str) -> None:
     with pytest.raises(Refused, match=name) as refused:
-        inspect(name, data, owner_id=1)
+        inspect_file(name, data, owner_id=1)
     assert refused.value.code == code
 
 
@@ -144,7 +144,7 @@ def test_a_file_is_taken_back_by_its_owner_unless_it_was_sent(user: User) -> Non
     assert stranger.delete(url).status_code == 404
     assert client.delete(url).status_code == 204
     assert client.get(url).status_code == 404
-    row = attachments.store(user, "plan.png", picture())
+    row = attachments.store_unsent(user, "plan.png", picture())
     send(user, make_conversation(owner=user), str(row.pk))
     assert client.delete(f"/attachments/{row.pk}/").status_code == 204
     assert client.get(f"/attachments/{row.pk}/").status_code == 200
@@ -174,7 +174,7 @@ def send(user: User, conversation: Conversation, *files: str, text: str = "Look.
 
 def test_a_message_refers_to_its_files_and_needs_no_text(user: User) -> None:
     conversation = make_conversation(owner=user)
-    row = attachments.store(user, "plan.png", picture())
+    row = attachments.store_unsent(user, "plan.png", picture())
     sent = send(user, conversation, str(row.pk), text="")
     assert sent.blocks == [attachments.make_reference(row)]
     assert "data" not in str(sent.blocks)
@@ -184,7 +184,7 @@ def test_a_message_refers_to_its_files_and_needs_no_text(user: User) -> None:
 @pytest.mark.parametrize("stranger", [True, False])
 def test_another_persons_file_cannot_be_sent(user: User, stranger: bool) -> None:
     conversation = make_conversation(owner=user)
-    other = attachments.store(make_user(), "secret.txt", b"secret")
+    other = attachments.store_unsent(make_user(), "secret.txt", b"secret")
     with pytest.raises(Refused, match="no longer exists"):
         send(user, conversation, str(other.pk) if stranger else "not an id")
     assert not conversation.messages.exists()
@@ -203,7 +203,7 @@ def test_a_text_in_another_encoding_is_sent_in_utf_8_and_says_so(user: User) -> 
 
 
 def test_a_message_says_that_the_text_of_an_office_file_is_read(user: User) -> None:
-    row = attachments.store(user, "plan.docx", document(paragraph("plan " * 500)))
+    row = attachments.store_unsent(user, "plan.docx", document(paragraph("plan " * 500)))
     assert row.tokens > 400  # of the text: the file has fewer bytes
     sent = send(user, make_conversation(owner=user), str(row.pk))
     html = render_message(sent)
@@ -213,7 +213,7 @@ def test_a_message_says_that_the_text_of_an_office_file_is_read(user: User) -> N
 
 def test_files_go_with_their_last_message(user: User, media: Path) -> None:
     conversation = make_conversation(owner=user)
-    row = attachments.store(user, "plan.docx", document(paragraph("plan")))
+    row = attachments.store_unsent(user, "plan.docx", document(paragraph("plan")))
     sent = send(user, conversation, str(row.pk))
     turn = branches.edit_message(user, conversation.pk, sent.pk, "Look again.", owner=OWNER).turn
     endings.end_turn(turn.pk, TurnOutcome("completed"))
@@ -221,14 +221,14 @@ def test_files_go_with_their_last_message(user: User, media: Path) -> None:
     assert edited.blocks[0] == attachments.make_reference(row)
     branches.delete_message(user, conversation.pk, edited.pk)
     assert Attachment.objects.exists()  # the first version still shows it
-    conversations.delete(Conversation.objects.get(pk=conversation.pk))
+    conversations.delete_conversation(Conversation.objects.get(pk=conversation.pk))
     assert not Attachment.objects.exists()
     assert not [path for path in media.rglob("*") if path.is_file()]
 
 
 def test_what_was_never_sent_is_swept_after_a_day(user: User) -> None:
-    kept = attachments.store(user, "new.txt", b"new")
-    old = attachments.store(user, "old.txt", b"old")
+    kept = attachments.store_unsent(user, "new.txt", b"new")
+    old = attachments.store_unsent(user, "old.txt", b"old")
     past = timezone.now() - timedelta(days=2)
     Attachment.objects.filter(pk=old.pk).update(created_at=past)
     assert sweep() == 1
@@ -252,16 +252,16 @@ def test_a_temporary_conversation_is_not_listed_and_swept_after_a_day(user: User
 
 async def test_the_bytes_are_in_the_request_and_nowhere_else(chat: Chat) -> None:
     data = picture()
-    row = await in_db(attachments.store, chat.user, "plan.png", data)
-    note = await in_db(attachments.store, chat.user, "note.txt", b"The answer is 42.")
+    row = await in_db(attachments.store_unsent, chat.user, "plan.png", data)
+    note = await in_db(attachments.store_unsent, chat.user, "note.txt", b"The answer is 42.")
     costs = workbook({"Costs": "<row><c><v>7</v></c></row>"})
-    sheet = await in_db(attachments.store, chat.user, "costs.xlsx", costs)
+    sheet = await in_db(attachments.store_unsent, chat.user, "costs.xlsx", costs)
     chat.model.script.reply("Seen.", when=is_chat)
     tab = await chat.open()
     tab.say("What is this?", attachments=[str(row.pk), str(note.pk), str(sheet.pk)])
     await tab.next("turn.finished", status="completed")
     image, *texts, text = chat.model.script.requests[-1].body["messages"][-1]["content"][-4:]
-    assert b64decode(image["source"]["data"]) == inspect("plan.png", data, owner_id=1).data
+    assert b64decode(image["source"]["data"]) == inspect_file("plan.png", data, owner_id=1).data
     assert [each["source"]["data"] for each in texts] == [
         "The answer is 42.",
         "## Costs\n\n| 7 |\n| --- |",

@@ -105,7 +105,7 @@ def test_a_model_without_tools_says_so(browser: Client, conversation: Conversati
 
 
 async def test_a_first_message_brings_the_tools_that_were_chosen(chat: Chat) -> None:
-    await in_db(memories.remember, chat.user.pk, "Likes tea", "user")
+    await in_db(memories.remember_fact, chat.user.pk, "Likes tea", "user")
     first: dict[str, Any] = {"text": "Hello", "model": "test-model"}
     chat.script.reply("Hi.", always=True)
     for tools, off in ((None, []), (["", "history"], ["memory"]), ([""], ["history", "memory"])):

@@ -508,7 +508,7 @@ def test_a_change_of_nothing_that_is_ones_own_is_refused(client: Client, user: U
 
 def test_no_message_goes_into_a_conversation_that_was_deleted(user: User) -> None:
     row = make_conversation(owner=user, messages=2)
-    conversations.discard(user, [row.pk])
+    conversations.discard_conversations(user, [row.pk])
     with pytest.raises(Conversation.DoesNotExist):
         requests.send_message(
             user, row.pk, text="More", client_id=None, expected_head=None, owner=OWNER

@@ -35,7 +35,7 @@ def client(user: User) -> Client:
 
 @pytest.fixture
 def project(user: User) -> Project:
-    return projects.create(user, "Sea trip")
+    return projects.create_project(user, "Sea trip")
 
 
 def listed(client: Client, path: str = "/sidebar/") -> dict[str, list[str]]:
@@ -91,7 +91,7 @@ def test_a_strangers_project_is_not_there(project: Project, path: str, method: s
 def test_a_strangers_project_takes_no_conversation_and_no_fact(
     client: Client, conversation: Conversation
 ) -> None:
-    foreign = projects.create(make_user(), "Theirs")
+    foreign = projects.create_project(make_user(), "Theirs")
     data = {"id": str(conversation.pk), "project": str(foreign.pk)}
     assert client.post("/c/change/", data).status_code == 404
     assert client.post("/memories/", {"text": "A", "project": foreign.pk}).status_code == 404
@@ -117,7 +117,7 @@ def test_the_list_shows_projects_with_their_newest_conversations(
 def test_the_project_that_was_used_last_stands_first(
     client: Client, user: User, project: Project
 ) -> None:
-    projects.create(user, "Kitchen")
+    projects.create_project(user, "Kitchen")
     assert list(listed(client)) == ["Kitchen", "Sea trip"]
     make_conversation(user, project=project)
     assert list(listed(client)) == ["Sea trip", "Kitchen"]
@@ -127,7 +127,7 @@ def test_an_archived_project_leaves_the_list_with_its_conversations(
     client: Client, user: User, project: Project
 ) -> None:
     make_conversation(user, title="On top", project=project, pinned=True)
-    projects.set_archived(project, archived=True)
+    projects.set_project_archived(project, archived=True)
     assert listed(client) == {}
     assert b"Continue" not in client.get("/").content
     assert b"Sea trip" in client.get("/projects/").content
@@ -138,7 +138,7 @@ def test_the_project_of_the_shown_conversation_is_unfolded(
 ) -> None:
     folded = b'aria-expanded="false"'
     assert folded in client.get("/sidebar/").content
-    projects.move(project.owner, [conversation.pk], project)
+    projects.move_conversations(project.owner, [conversation.pk], project)
     assert folded not in client.get(f"/sidebar/?current={conversation.pk}").content
 
 
@@ -163,7 +163,7 @@ def test_conversations_are_moved_from_their_menu(
 def test_several_conversations_are_moved_at_once_and_put_back_where_each_was(
     client: Client, user: User, project: Project
 ) -> None:
-    kitchen = projects.create(user, "Kitchen")
+    kitchen = projects.create_project(user, "Kitchen")
     rows = [make_conversation(user, project=place) for place in (None, project, project)]
     ids = [str(row.pk) for row in rows]
     dialog = client.get("/c/move/").content.decode()
@@ -210,7 +210,7 @@ def test_each_file_that_stays_out_is_named_on_a_line(client: Client, project: Pr
 def test_facts_are_kept_where_they_are_said(
     client: Client, conversation: Conversation, project: Project
 ) -> None:
-    projects.move(project.owner, [conversation.pk], project)
+    projects.move_conversations(project.owner, [conversation.pk], project)
     told = client.post(
         "/memories/",
         {"text": "We sail in May", "conversation": conversation.pk},
@@ -235,7 +235,7 @@ def test_the_palette_finds_projects_by_name(client: Client, project: Project) ->
 
 
 def test_a_search_can_be_of_a_project_alone(client: Client, user: User, project: Project) -> None:
-    projects.create(user, "Sea")
+    projects.create_project(user, "Sea")
     make_conversation(user, messages=["The harbour?", "Deep."], title="Trip", project=project)
     make_conversation(user, messages=["The bay."], title="Harbour dues", project=project)
     make_conversation(user, messages=["A harbour too."], title="Harbour alone")
@@ -257,7 +257,7 @@ def test_a_search_can_be_of_a_project_alone(client: Client, user: User, project:
 
 def test_a_new_chat_in_a_project_offers_its_model(client: Client, project: Project) -> None:
     make_profile("claude-haiku-4-5", display_name="Haiku")
-    projects.change(project, {"model": "claude-haiku-4-5"})
+    projects.change_project(project, {"model": "claude-haiku-4-5"})
     html = client.get(f"/?project={project.pk}").content.decode()
     assert f'name="project" value="{project.pk}"' in html
     assert re.search(r'<option value="claude-haiku-4-5"[^>]* selected>', html)
@@ -267,7 +267,7 @@ def test_a_chat_in_a_project_that_was_deleted_meanwhile_keeps_its_text(
     client: Client, project: Project
 ) -> None:
     data = {"text": "Plan the day.", "project": str(project.pk)}
-    projects.delete(project, keep_memories=False)
+    projects.delete_project(project, keep_memories=False)
     response = client.post("/c/", data)
     html = response.content.decode()
     assert response.status_code == 422
@@ -279,10 +279,10 @@ def test_a_chat_in_a_project_that_was_deleted_meanwhile_keeps_its_text(
 async def test_the_export_holds_everything_once(user: User, project: Project) -> None:
     client = AsyncClient()
     await client.aforce_login(user)
-    await in_db(projects.change, project, {"instructions": "In miles."})
+    await in_db(projects.change_project, project, {"instructions": "In miles."})
     for content in b"West wind.", b"East wind.":
         await in_db(projects.add_file, project, "log.txt", content)
-    await in_db(memories.remember, user.pk, "A", Memory.Source.USER, project_id=project.pk)
+    await in_db(memories.remember_fact, user.pk, "A", Memory.Source.USER, project_id=project.pk)
     for title in "../Day 1", "Tag zwei":
         await in_db(make_conversation, user, title=title, project=project, messages=4)
     response: Any = await client.get(f"{project.get_absolute_url()}export.zip")

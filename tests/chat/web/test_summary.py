@@ -15,7 +15,7 @@ from pytest_django.asserts import assertInHTML
 from accounts.models import User
 from agent.compaction.chapters.chapter import Chapter, Part
 from agent.compaction.chapters.rendering import render_summary
-from agent.compaction.chapters.unsent import list_left
+from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.instructions.pins import Pin, PinState
 from agent.search.values import IndexEntry
 from chat.db.threads import in_db
@@ -792,7 +792,7 @@ def test_what_left_the_summary_is_listed_and_put_back_by_a_click(
     assert "Left the summary (2)" in shown
     assert "Tulips &lt;b&gt;too&lt;/b&gt; [<a " in shown
     assert 'data-action="close-dialog" href="#message-2"' in shown
-    gone = list_left(read_chapters(shortened))[0]
+    gone = list_unsent(read_chapters(shortened))[0]
     after = words(browser.post(where, {"key": gone.key}))
     assert "Left the summary (1)" in after
     assert after.count(" autofocus") == 1
@@ -813,7 +813,7 @@ def test_nothing_is_put_back_while_something_runs(
     browser: Client, talk: Conversation, shortened: Compaction
 ) -> None:
     make_turn(talk)
-    gone = list_left(read_chapters(shortened))[0]
+    gone = list_unsent(read_chapters(shortened))[0]
     refused = words(browser.post(url("summary_left", talk, shortened), {"key": gone.key}), 422)
     assert "An answer or a compaction is running." in refused
     talk.refresh_from_db()

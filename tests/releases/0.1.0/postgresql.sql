@@ -631,7 +631,7 @@ INSERT INTO public.chat_attachment_messages VALUES (2, '00000000-0000-4000-8000-
 INSERT INTO public.chat_attachment_messages VALUES (3, '00000000-0000-4000-8000-00000000000a', 9);
 INSERT INTO public.chat_attachment_messages VALUES (4, '00000000-0000-4000-8000-00000000000b', 9);
 INSERT INTO public.chat_callend VALUES (1, 'toolu_1', '{"text": "Tea", "seconds": 0.1}', 18);
-INSERT INTO public.chat_compaction VALUES (1, 2, 'auto', 'tea', 'serialised', 'not cached', 'test-model', 'compact-5', 'completed', false, '2026-11-20 14:10:00+00', '[{"gap": false, "own": [], "days": null, "pins": [], "text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "depth": 1, "first": 1, "index": [], "level": 1, "parts": [], "quotes": [], "through": 2, "left_out": [], "withheld": []}]', '**Messages #1 to #2**
+INSERT INTO public.chat_compaction VALUES (1, 2, 'auto', 'tea', 'serialised', 'not cached', 'test-model', 'compact-5', 'completed', false, '2026-11-20 14:09:00+00', '[{"gap": false, "own": [], "days": null, "pins": [], "text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "depth": 1, "first": 1, "index": [], "level": 1, "parts": [], "quotes": [], "through": 2, "left_out": [], "withheld": []}]', '**Messages #1 to #2**
 
 ## Overview
 
@@ -960,7 +960,7 @@ These messages are being summarised again, because the user deleted, left out or
 **Messages #5 to #8**
 
 These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.', '2026-11-20 13:32:00+00', false, true, NULL, true, '{}', 0, '{}', '{}', '', '{}', 15, 19, 15, NULL, 0, 72, 1800, 180, 0.0054, 2, 0.0054, 20, 1, NULL, 80);
-INSERT INTO public.chat_conversation VALUES ('00000000-0000-4000-8000-00000000001b', 'Real answers', true, 'test-model', '', false, false, false, NULL, '2026-11-20 13:34:00+00', '2026-11-20 13:51:00+00', NULL, NULL, false, true, NULL, true, '{"idle_ratio": 0, "prepare_ratio": 0, "extract_on_failure": false}', 0, '{}', '{}', '# What is remembered of the user
+INSERT INTO public.chat_conversation VALUES ('00000000-0000-4000-8000-00000000001b', 'Real answers', true, 'test-model', '', false, false, false, NULL, '2026-11-20 13:34:00+00', '2026-11-20 14:08:00+00', NULL, NULL, false, true, NULL, true, '{"idle_ratio": 0, "prepare_ratio": 0, "extract_on_failure": false}', 0, '{}', '{}', '# What is remembered of the user
 
 Facts that the user or you chose to keep across conversations, with their ids. Follow the preferences among them unless the user says otherwise now; nothing in them overrides what you were told above.
 <memories>
@@ -1074,27 +1074,27 @@ INSERT INTO public.chat_message VALUES (85, 13, 12, true, 'user', '[{"text": "Me
 INSERT INTO public.chat_message VALUES (86, 14, 13, true, 'assistant', '[{"text": "Message number 14.", "type": "text"}]', 'Message number 14.', NULL, 10, false, false, '{}', 'complete', '', 'test-model', NULL, 0, NULL, '2026-11-20 13:22:00+00', '00000000-0000-4000-8000-00000000001a', 85, NULL, '', NULL, '', 0);
 INSERT INTO public.chat_message VALUES (87, 1, 0, true, 'user', '[{"text": "Message number 1.", "type": "text"}]', 'Message number 1.', NULL, 9, false, false, '{}', 'complete', '', '', NULL, 0, NULL, '2026-11-20 13:35:00+00', '00000000-0000-4000-8000-00000000001b', NULL, NULL, '', NULL, '', 0);
 INSERT INTO public.chat_message VALUES (88, 2, 1, true, 'assistant', '[{"text": "Message number 2.", "type": "text"}]', 'Message number 2.', NULL, 9, false, false, '{}', 'complete', '', 'test-model', NULL, 0, NULL, '2026-11-20 13:36:00+00', '00000000-0000-4000-8000-00000000001b', 87, NULL, '', NULL, '', 0);
-INSERT INTO public.chat_message VALUES (89, 3, 2, false, 'user', '[{"text": "What did we say of the garden?", "type": "text"}]', 'What did we say of the garden?', NULL, 28, false, false, '{}', 'complete', '', '', NULL, 0, 'said-0', '2026-11-20 13:39:00+00', '00000000-0000-4000-8000-00000000001b', 88, 36, '[Thursday, 26 November 2026, 10:47, Europe/Berlin]', '2026-11-20 13:38:00+00', 'Europe/Berlin', 0);
+INSERT INTO public.chat_message VALUES (89, 3, 2, false, 'user', '[{"text": "What did we say of the garden?", "type": "text"}]', 'What did we say of the garden?', NULL, 28, false, false, '{}', 'complete', '', '', NULL, 0, 'said-0', '2026-11-20 13:39:00+00', '00000000-0000-4000-8000-00000000001b', 88, 36, '[Thursday, 26 November 2026, 11:16, Europe/Berlin]', '2026-11-20 13:38:00+00', 'Europe/Berlin', 0);
 INSERT INTO public.chat_message VALUES (90, 4, 3, false, 'assistant', '[{"type": "thinking", "thinking": "They talked of it.", "signature": "sig-e2eac8823211ff5aa5b86be31baf1b43bb91644f"}, {"text": "I look.", "type": "text"}, {"id": "toolu_search", "name": "search_history", "type": "tool_use", "input": {"query": "Garden"}}, {"id": "toolu_read", "name": "read_messages", "type": "tool_use", "input": {"to": 99, "from": 99}}]', 'I look.
 
 [search_history {"query": "Garden"}]
 
-[read_messages {"from": 99, "to": 99}]', NULL, 62, false, false, '{"toolu_read": {"text": "There is no message from #99 to #99 in this conversation.", "failed": true, "omitted": 0, "seconds": 0.01}, "toolu_search": {"text": "[#2] assistant, 2026-11-26 09:47\nMessage number 2.\n\n[#1] user, 2026-11-26 09:47\nMessage number 1.", "failed": false, "omitted": 0, "seconds": 0.04}}', 'complete', 'tool_use', 'test-model', '{"input_tokens": 0, "output_tokens": 75, "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 935}, "output_tokens_details": {"thinking_tokens": 28}, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 935}', 0.0030875, NULL, '2026-11-20 13:40:00+00', '00000000-0000-4000-8000-00000000001b', 89, 36, '', NULL, 'Europe/Berlin', 0);
-INSERT INTO public.chat_message VALUES (91, 5, 4, false, 'user', '[{"type": "tool_result", "content": "[#2] assistant, 2026-11-26 09:47\nMessage number 2.\n\n[#1] user, 2026-11-26 09:47\nMessage number 1.", "tool_use_id": "toolu_search"}, {"type": "tool_result", "content": "There is no message from #99 to #99 in this conversation.", "is_error": true, "tool_use_id": "toolu_read"}]', '[#2] assistant, 2026-11-26 09:47
+[read_messages {"from": 99, "to": 99}]', NULL, 62, false, false, '{"toolu_read": {"text": "There is no message from #99 to #99 in this conversation.", "failed": true, "omitted": 0, "seconds": 0.07}, "toolu_search": {"text": "[#2] assistant, 2026-11-26 10:16\nMessage number 2.\n\n[#1] user, 2026-11-26 10:16\nMessage number 1.", "failed": false, "omitted": 0, "seconds": 0.11}}', 'complete', 'tool_use', 'test-model', '{"input_tokens": 0, "output_tokens": 75, "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 935}, "output_tokens_details": {"thinking_tokens": 28}, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 935}', 0.0030875, NULL, '2026-11-20 13:40:00+00', '00000000-0000-4000-8000-00000000001b', 89, 36, '', NULL, 'Europe/Berlin', 0);
+INSERT INTO public.chat_message VALUES (91, 5, 4, false, 'user', '[{"type": "tool_result", "content": "[#2] assistant, 2026-11-26 10:16\nMessage number 2.\n\n[#1] user, 2026-11-26 10:16\nMessage number 1.", "tool_use_id": "toolu_search"}, {"type": "tool_result", "content": "There is no message from #99 to #99 in this conversation.", "is_error": true, "tool_use_id": "toolu_read"}]', '[#2] assistant, 2026-11-26 10:16
 Message number 2.
 
-[#1] user, 2026-11-26 09:47
+[#1] user, 2026-11-26 10:16
 Message number 1.
 
 There is no message from #99 to #99 in this conversation.', NULL, 49, false, false, '{}', 'complete', '', '', NULL, 0, NULL, '2026-11-20 13:41:00+00', '00000000-0000-4000-8000-00000000001b', 90, 36, '', NULL, 'Europe/Berlin', 0);
 INSERT INTO public.chat_message VALUES (92, 6, 5, false, 'assistant', '[{"text": "Four beds.", "type": "text"}]', 'Four beds.', NULL, 7, false, false, '{}', 'complete', 'end_turn', 'test-model', '{"input_tokens": 0, "output_tokens": 3, "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 157}, "cache_read_input_tokens": 935, "cache_creation_input_tokens": 157}', 0.0006095, NULL, '2026-11-20 13:42:00+00', '00000000-0000-4000-8000-00000000001b', 91, 36, '', NULL, 'Europe/Berlin', 0);
-INSERT INTO public.chat_message VALUES (93, 7, 2, true, 'user', '[{"text": "What of the beds?", "type": "text"}]', 'What of the beds?', NULL, 21, false, false, '{}', 'complete', '', '', NULL, 0, NULL, '2026-11-20 13:46:00+00', '00000000-0000-4000-8000-00000000001b', 88, 37, '[Thursday, 26 November 2026, 09:47, UTC]', '2026-11-20 13:45:00+00', 'UTC', 0);
+INSERT INTO public.chat_message VALUES (93, 7, 2, true, 'user', '[{"text": "What of the beds?", "type": "text"}]', 'What of the beds?', NULL, 21, false, false, '{}', 'complete', '', '', NULL, 0, NULL, '2026-11-20 13:46:00+00', '00000000-0000-4000-8000-00000000001b', 88, 37, '[Thursday, 26 November 2026, 10:16, UTC]', '2026-11-20 13:45:00+00', 'UTC', 0);
 INSERT INTO public.chat_message VALUES (94, 8, 3, false, 'assistant', '[{"text": "Five beds.", "type": "text"}]', 'Five beds.', NULL, 7, false, false, '{}', 'complete', 'end_turn', 'test-model', '{"input_tokens": 0, "output_tokens": 3, "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 26}, "cache_read_input_tokens": 903, "cache_creation_input_tokens": 26}', 0.00027560000000000003, NULL, '2026-11-20 13:47:00+00', '00000000-0000-4000-8000-00000000001b', 93, 37, '', NULL, 'UTC', 0);
-INSERT INTO public.chat_message VALUES (95, 9, 3, true, 'assistant', '[{"text": "Six beds.", "type": "text"}]', 'Six beds.', NULL, 7, false, false, '{}', 'complete', 'end_turn', 'test-model', '{"input_tokens": 0, "output_tokens": 3, "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0}, "cache_read_input_tokens": 929, "cache_creation_input_tokens": 0}', 0.00021580000000000001, NULL, '2026-11-20 13:50:00+00', '00000000-0000-4000-8000-00000000001b', 93, 38, '', NULL, 'UTC', 0);
+INSERT INTO public.chat_message VALUES (95, 9, 3, true, 'assistant', '[{"text": "Six beds.", "type": "text"}]', 'Six beds.', NULL, 7, false, false, '{}', 'complete', 'end_turn', 'test-model', '{"input_tokens": 0, "output_tokens": 3, "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0}, "cache_read_input_tokens": 929, "cache_creation_input_tokens": 0}', 0.00021580000000000001, NULL, '2026-11-20 14:07:00+00', '00000000-0000-4000-8000-00000000001b', 93, 38, '', NULL, 'UTC', 0);
 INSERT INTO public.chat_modelprofile VALUES (1, 'test-model', NULL, 'Test model', 200000, 8192, 2, 10, 0.2, 2.5, 0.9560646968167631, 7, 'https://models.example.org', true, true, true, true, true, '["low", "high"]', '["adaptive", "disabled"]', true);
 INSERT INTO public.chat_modelprofile VALUES (2, 'other::small', 1, 'Other::small', 200000, 8192, 2, 10, 0.2, 2.5, 1, 0, '', false, true, false, false, false, '[]', '[]', false);
 INSERT INTO public.chat_project VALUES ('00000000-0000-4000-8000-000000000001', 'Garden', 'Answer briefly.', 'test-model', 100000, true, '2026-11-20 09:10:00+00', '2026-11-20 09:11:00+00', 1);
-INSERT INTO public.chat_provider VALUES (1, 'other', 'https://models.example.org', true, 'gAAAAABrCABAfdxagx50eQyBGB0UxxWNcPIHcC0XTvdGSKI_4FwxlDe52IY3pfARk7w5bIO1EX3TU1PvvC7Wp4uNdSFFLMP7cgQaihxNPZlq31q1l1PZETrOuWfVCvys9I3MWQD2z2-2NRWYu6_pYg2XCbDOPWjMsg==', 'nows', '2026-11-20 09:07:00+00', '2026-11-20 09:08:00+00', 'The key is not valid.');
+INSERT INTO public.chat_provider VALUES (1, 'other', 'https://models.example.org', true, 'gAAAAABrCAbxLbkblZgAJ9cgj7XqCCukGsuYDYvH5FDsDH606AMnb_4aupa66kWrwooG5Wxj3-xhhu0hETwuGY9o3I7CNRsXcCEBnl7ZCTeKkG4nWapvJHELTS1fJj2AJj2ME6rOKkZ3Eg23Hi4oL9HyWYK-fEMdVw==', 'nows', '2026-11-20 09:07:00+00', '2026-11-20 09:08:00+00', 'The key is not valid.');
 INSERT INTO public.chat_searchentry VALUES (1, 0, 4, true, 'u1xz3fz u1x26 u1xnovemb u1x2026 u1xwhere u1xare u1xthe u1xtomato', '00000000-0000-4000-8000-000000000003', 1, DEFAULT);
 INSERT INTO public.chat_searchentry VALUES (2, 1, 4, false, 'u1xz2ez u1x26 u1xnovemb u1x2026 u1xin u1xthe u1xfour u1xbed', '00000000-0000-4000-8000-000000000003', 1, DEFAULT);
 INSERT INTO public.chat_searchentry VALUES (3, 0, 4, true, 'u1xz3fz u1x26 u1xnovemb u1x2026 u1xwhere u1xare u1xthe u1xtomato', '00000000-0000-4000-8000-000000000004', 1, DEFAULT);
@@ -1188,23 +1188,23 @@ INSERT INTO public.chat_searchentry VALUES (92, 5, 2, false, 'u1xz2ez u1x26 u1xn
 INSERT INTO public.chat_searchentry VALUES (93, 2, 4, true, 'u1xz3fz u1x26 u1xnovemb u1x2026 u1xwhat u1xof u1xthe u1xbed', '00000000-0000-4000-8000-00000000001b', 1, DEFAULT);
 INSERT INTO public.chat_searchentry VALUES (94, 3, 2, false, 'u1xz2ez u1x26 u1xnovemb u1x2026 u1xfive u1xbed', '00000000-0000-4000-8000-00000000001b', 1, DEFAULT);
 INSERT INTO public.chat_searchentry VALUES (95, 3, 2, false, 'u1xz2ez u1x26 u1xnovemb u1x2026 u1xsix u1xbed', '00000000-0000-4000-8000-00000000001b', 1, DEFAULT);
-INSERT INTO public.chat_turn VALUES (1, 'answer', 'completed', '', 'test-process', '2026-11-20 13:53:00+00', false, '', false, NULL, '', '', '2026-11-20 09:50:00+00', '2026-11-20 09:49:00+00', '00000000-0000-4000-8000-00000000000d');
-INSERT INTO public.chat_turn VALUES (2, 'answer', 'queued', 'other::small', 'test-process', '2026-11-20 13:54:00+00', true, '', false, NULL, '', '', '2026-11-20 10:00:00+00', NULL, '00000000-0000-4000-8000-00000000000f');
-INSERT INTO public.chat_turn VALUES (3, 'answer', 'compacting', 'other::small', 'test-process', '2026-11-20 13:55:00+00', true, '', false, NULL, '', '', '2026-11-20 10:04:00+00', NULL, '00000000-0000-4000-8000-000000000010');
-INSERT INTO public.chat_turn VALUES (4, 'answer', 'running', 'other::small', 'test-process', '2026-11-20 13:56:00+00', true, '', false, NULL, '', '', '2026-11-20 10:07:00+00', NULL, '00000000-0000-4000-8000-000000000011');
-INSERT INTO public.chat_turn VALUES (5, 'answer', 'completed', '', 'test-process', '2026-11-20 13:57:00+00', false, '', false, '{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}', '', '', '2026-11-20 10:09:00+00', '2026-11-20 10:08:00+00', '00000000-0000-4000-8000-00000000000e');
-INSERT INTO public.chat_turn VALUES (6, 'answer', 'failed', '', 'test-process', '2026-11-20 13:58:00+00', false, '', false, '{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}', '', '', '2026-11-20 10:11:00+00', '2026-11-20 10:10:00+00', '00000000-0000-4000-8000-00000000000e');
-INSERT INTO public.chat_turn VALUES (7, 'answer', 'cancelled', '', 'test-process', '2026-11-20 13:59:00+00', false, '', false, '{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}', '', '', '2026-11-20 10:13:00+00', '2026-11-20 10:12:00+00', '00000000-0000-4000-8000-00000000000e');
-INSERT INTO public.chat_turn VALUES (8, 'answer', 'interrupted', '', 'test-process', '2026-11-20 14:00:00+00', false, '', false, '{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}', '', '', '2026-11-20 10:15:00+00', '2026-11-20 10:14:00+00', '00000000-0000-4000-8000-00000000000e');
-INSERT INTO public.chat_turn VALUES (9, 'answer', 'completed', '', 'test-process', '2026-11-20 14:01:00+00', false, '', true, NULL, 'trimmed', 'library', '2026-11-20 10:17:00+00', '2026-11-20 10:16:00+00', '00000000-0000-4000-8000-00000000000e');
-INSERT INTO public.chat_turn VALUES (10, 'answer', 'completed', '', 'test-process', '2026-11-20 14:02:00+00', false, '', true, NULL, 'shortened', 'library', '2026-11-20 10:19:00+00', '2026-11-20 10:18:00+00', '00000000-0000-4000-8000-00000000000e');
-INSERT INTO public.chat_turn VALUES (11, 'answer', 'completed', '', 'test-process', '2026-11-20 14:03:00+00', false, '', true, NULL, 'cut', 'library', '2026-11-20 10:21:00+00', '2026-11-20 10:20:00+00', '00000000-0000-4000-8000-00000000000e');
-INSERT INTO public.chat_turn VALUES (12, 'answer', 'completed', '', 'test-process', '2026-11-20 14:04:00+00', false, '', true, NULL, 'last_round', 'library', '2026-11-20 10:23:00+00', '2026-11-20 10:22:00+00', '00000000-0000-4000-8000-00000000000e');
-INSERT INTO public.chat_turn VALUES (13, 'answer', 'completed', '', 'test-process', '2026-11-20 14:05:00+00', false, '', true, NULL, 'compaction_paused', 'library', '2026-11-20 10:25:00+00', '2026-11-20 10:24:00+00', '00000000-0000-4000-8000-00000000000e');
-INSERT INTO public.chat_turn VALUES (14, 'answer', 'completed', '', 'test-process', '2026-11-20 14:06:00+00', false, '', true, NULL, 'servers_left_out', 'library', '2026-11-20 10:27:00+00', '2026-11-20 10:26:00+00', '00000000-0000-4000-8000-00000000000e');
-INSERT INTO public.chat_turn VALUES (15, 'answer', 'completed', '', 'test-process', '2026-11-20 14:07:00+00', false, '', true, NULL, 'unstored', 'library', '2026-11-20 10:29:00+00', '2026-11-20 10:28:00+00', '00000000-0000-4000-8000-00000000000e');
-INSERT INTO public.chat_turn VALUES (16, 'answer', 'completed', '', 'test-process', '2026-11-20 14:08:00+00', false, '', true, NULL, 'stored_late', 'library', '2026-11-20 10:31:00+00', '2026-11-20 10:30:00+00', '00000000-0000-4000-8000-00000000000e');
-INSERT INTO public.chat_turn VALUES (17, 'compact', 'completed', '', 'test-process', '2026-11-20 14:09:00+00', false, 'tea', false, NULL, '', '', '2026-11-20 10:51:00+00', '2026-11-20 10:55:00+00', '00000000-0000-4000-8000-000000000012');
+INSERT INTO public.chat_turn VALUES (1, 'answer', 'completed', '', 'test-process', '2026-11-20 13:48:00+00', false, '', false, NULL, '', '', '2026-11-20 09:50:00+00', '2026-11-20 09:49:00+00', '00000000-0000-4000-8000-00000000000d');
+INSERT INTO public.chat_turn VALUES (2, 'answer', 'queued', 'other::small', 'test-process', '2026-11-20 13:49:00+00', true, '', false, NULL, '', '', '2026-11-20 10:00:00+00', NULL, '00000000-0000-4000-8000-00000000000f');
+INSERT INTO public.chat_turn VALUES (3, 'answer', 'compacting', 'other::small', 'test-process', '2026-11-20 13:50:00+00', true, '', false, NULL, '', '', '2026-11-20 10:04:00+00', NULL, '00000000-0000-4000-8000-000000000010');
+INSERT INTO public.chat_turn VALUES (4, 'answer', 'running', 'other::small', 'test-process', '2026-11-20 13:52:00+00', true, '', false, NULL, '', '', '2026-11-20 10:07:00+00', NULL, '00000000-0000-4000-8000-000000000011');
+INSERT INTO public.chat_turn VALUES (5, 'answer', 'completed', '', 'test-process', '2026-11-20 13:53:00+00', false, '', false, '{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}', '', '', '2026-11-20 10:09:00+00', '2026-11-20 10:08:00+00', '00000000-0000-4000-8000-00000000000e');
+INSERT INTO public.chat_turn VALUES (6, 'answer', 'failed', '', 'test-process', '2026-11-20 13:54:00+00', false, '', false, '{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}', '', '', '2026-11-20 10:11:00+00', '2026-11-20 10:10:00+00', '00000000-0000-4000-8000-00000000000e');
+INSERT INTO public.chat_turn VALUES (7, 'answer', 'cancelled', '', 'test-process', '2026-11-20 13:55:00+00', false, '', false, '{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}', '', '', '2026-11-20 10:13:00+00', '2026-11-20 10:12:00+00', '00000000-0000-4000-8000-00000000000e');
+INSERT INTO public.chat_turn VALUES (8, 'answer', 'interrupted', '', 'test-process', '2026-11-20 13:56:00+00', false, '', false, '{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}', '', '', '2026-11-20 10:15:00+00', '2026-11-20 10:14:00+00', '00000000-0000-4000-8000-00000000000e');
+INSERT INTO public.chat_turn VALUES (9, 'answer', 'completed', '', 'test-process', '2026-11-20 13:57:00+00', false, '', true, NULL, 'trimmed', 'library', '2026-11-20 10:17:00+00', '2026-11-20 10:16:00+00', '00000000-0000-4000-8000-00000000000e');
+INSERT INTO public.chat_turn VALUES (10, 'answer', 'completed', '', 'test-process', '2026-11-20 13:58:00+00', false, '', true, NULL, 'shortened', 'library', '2026-11-20 10:19:00+00', '2026-11-20 10:18:00+00', '00000000-0000-4000-8000-00000000000e');
+INSERT INTO public.chat_turn VALUES (11, 'answer', 'completed', '', 'test-process', '2026-11-20 13:59:00+00', false, '', true, NULL, 'cut', 'library', '2026-11-20 10:21:00+00', '2026-11-20 10:20:00+00', '00000000-0000-4000-8000-00000000000e');
+INSERT INTO public.chat_turn VALUES (12, 'answer', 'completed', '', 'test-process', '2026-11-20 14:00:00+00', false, '', true, NULL, 'last_round', 'library', '2026-11-20 10:23:00+00', '2026-11-20 10:22:00+00', '00000000-0000-4000-8000-00000000000e');
+INSERT INTO public.chat_turn VALUES (13, 'answer', 'completed', '', 'test-process', '2026-11-20 14:01:00+00', false, '', true, NULL, 'compaction_paused', 'library', '2026-11-20 10:25:00+00', '2026-11-20 10:24:00+00', '00000000-0000-4000-8000-00000000000e');
+INSERT INTO public.chat_turn VALUES (14, 'answer', 'completed', '', 'test-process', '2026-11-20 14:02:00+00', false, '', true, NULL, 'servers_left_out', 'library', '2026-11-20 10:27:00+00', '2026-11-20 10:26:00+00', '00000000-0000-4000-8000-00000000000e');
+INSERT INTO public.chat_turn VALUES (15, 'answer', 'completed', '', 'test-process', '2026-11-20 14:03:00+00', false, '', true, NULL, 'unstored', 'library', '2026-11-20 10:29:00+00', '2026-11-20 10:28:00+00', '00000000-0000-4000-8000-00000000000e');
+INSERT INTO public.chat_turn VALUES (16, 'answer', 'completed', '', 'test-process', '2026-11-20 14:04:00+00', false, '', true, NULL, 'stored_late', 'library', '2026-11-20 10:31:00+00', '2026-11-20 10:30:00+00', '00000000-0000-4000-8000-00000000000e');
+INSERT INTO public.chat_turn VALUES (17, 'compact', 'completed', '', 'test-process', '2026-11-20 14:06:00+00', false, 'tea', false, NULL, '', '', '2026-11-20 10:51:00+00', '2026-11-20 10:55:00+00', '00000000-0000-4000-8000-000000000012');
 INSERT INTO public.chat_turn VALUES (18, 'compact', 'completed', '', 'test-process', '2026-11-20 14:11:00+00', false, 'tea', false, NULL, '', '', '2026-11-20 10:56:00+00', '2026-11-20 11:00:00+00', '00000000-0000-4000-8000-000000000012');
 INSERT INTO public.chat_turn VALUES (19, 'compact', 'completed', '', 'test-process', '2026-11-20 14:13:00+00', false, 'tea', false, NULL, '', '', '2026-11-20 11:01:00+00', '2026-11-20 11:05:00+00', '00000000-0000-4000-8000-000000000012');
 INSERT INTO public.chat_turn VALUES (20, 'compact', 'completed', '', 'test-process', '2026-11-20 14:15:00+00', false, 'tea', false, NULL, '', '', '2026-11-20 11:06:00+00', '2026-11-20 11:10:00+00', '00000000-0000-4000-8000-000000000012');
@@ -1224,8 +1224,8 @@ INSERT INTO public.chat_turn VALUES (33, 'compact', 'cancelled', '', 'test-proce
 INSERT INTO public.chat_turn VALUES (34, 'compact', 'completed', '', 'test-process', '2026-11-20 14:44:00+00', false, '', false, NULL, '', '', '2026-11-20 13:24:00+00', '2026-11-20 13:28:00+00', '00000000-0000-4000-8000-00000000001a');
 INSERT INTO public.chat_turn VALUES (35, 'compact', 'completed', '', 'test-process', '2026-11-20 14:46:00+00', false, '', false, NULL, '', '', '2026-11-20 13:29:00+00', '2026-11-20 13:33:00+00', '00000000-0000-4000-8000-00000000001a');
 INSERT INTO public.chat_turn VALUES (36, 'answer', 'completed', '', 'test-process', '2026-11-20 14:48:00+00', false, '', false, NULL, '', '', '2026-11-20 13:37:00+00', '2026-11-20 13:43:00+00', '00000000-0000-4000-8000-00000000001b');
-INSERT INTO public.chat_turn VALUES (37, 'answer', 'completed', '', 'test-process', '2026-11-20 14:49:00+00', false, '', false, NULL, '', '', '2026-11-20 13:44:00+00', '2026-11-20 13:48:00+00', '00000000-0000-4000-8000-00000000001b');
-INSERT INTO public.chat_turn VALUES (38, 'answer', 'completed', '', 'test-process', '2026-11-20 14:50:00+00', false, '', false, NULL, '', '', '2026-11-20 13:49:00+00', '2026-11-20 13:52:00+00', '00000000-0000-4000-8000-00000000001b');
+INSERT INTO public.chat_turn VALUES (37, 'answer', 'completed', '', 'test-process', '2026-11-20 14:49:00+00', false, '', false, NULL, '', '', '2026-11-20 13:44:00+00', '2026-11-20 13:51:00+00', '00000000-0000-4000-8000-00000000001b');
+INSERT INTO public.chat_turn VALUES (38, 'answer', 'completed', '', 'test-process', '2026-11-20 14:50:00+00', false, '', false, NULL, '', '', '2026-11-20 14:05:00+00', '2026-11-20 14:10:00+00', '00000000-0000-4000-8000-00000000001b');
 INSERT INTO public.django_admin_log VALUES (1, '2026-11-20 09:06:00+00', '2', 'ben', 1, '[{"added": {}}]', 2, 1);
 INSERT INTO public.django_content_type VALUES (1, 'accounts', 'setuplink');
 INSERT INTO public.django_content_type VALUES (2, 'accounts', 'user');
@@ -1249,42 +1249,42 @@ INSERT INTO public.django_content_type VALUES (19, 'contenttypes', 'contenttype'
 INSERT INTO public.django_content_type VALUES (20, 'sessions', 'session');
 INSERT INTO public.django_content_type VALUES (21, 'account', 'emailaddress');
 INSERT INTO public.django_content_type VALUES (22, 'account', 'emailconfirmation');
-INSERT INTO public.django_migrations VALUES (1, 'contenttypes', '0001_initial', '2026-11-26 09:47:59.872629+00');
-INSERT INTO public.django_migrations VALUES (2, 'contenttypes', '0002_remove_content_type_name', '2026-11-26 09:47:59.891632+00');
-INSERT INTO public.django_migrations VALUES (3, 'auth', '0001_initial', '2026-11-26 09:47:59.960812+00');
-INSERT INTO public.django_migrations VALUES (4, 'auth', '0002_alter_permission_name_max_length', '2026-11-26 09:47:59.979871+00');
-INSERT INTO public.django_migrations VALUES (5, 'auth', '0003_alter_user_email_max_length', '2026-11-26 09:47:59.986108+00');
-INSERT INTO public.django_migrations VALUES (6, 'auth', '0004_alter_user_username_opts', '2026-11-26 09:48:00.005653+00');
-INSERT INTO public.django_migrations VALUES (7, 'auth', '0005_alter_user_last_login_null', '2026-11-26 09:48:00.009834+00');
-INSERT INTO public.django_migrations VALUES (8, 'auth', '0006_require_contenttypes_0002', '2026-11-26 09:48:00.028139+00');
-INSERT INTO public.django_migrations VALUES (9, 'auth', '0007_alter_validators_add_error_messages', '2026-11-26 09:48:00.030515+00');
-INSERT INTO public.django_migrations VALUES (10, 'auth', '0008_alter_user_username_max_length', '2026-11-26 09:48:00.037679+00');
-INSERT INTO public.django_migrations VALUES (11, 'auth', '0009_alter_user_last_name_max_length', '2026-11-26 09:48:00.054736+00');
-INSERT INTO public.django_migrations VALUES (12, 'auth', '0010_alter_group_name_max_length', '2026-11-26 09:48:00.080623+00');
-INSERT INTO public.django_migrations VALUES (13, 'auth', '0011_update_proxy_permissions', '2026-11-26 09:48:00.086064+00');
-INSERT INTO public.django_migrations VALUES (14, 'auth', '0012_alter_user_first_name_max_length', '2026-11-26 09:48:00.117873+00');
-INSERT INTO public.django_migrations VALUES (15, 'accounts', '0001_initial', '2026-11-26 09:48:00.220324+00');
-INSERT INTO public.django_migrations VALUES (16, 'account', '0001_initial', '2026-11-26 09:48:00.304312+00');
-INSERT INTO public.django_migrations VALUES (17, 'account', '0002_email_max_length', '2026-11-26 09:48:00.328615+00');
-INSERT INTO public.django_migrations VALUES (18, 'account', '0003_alter_emailaddress_create_unique_verified_email', '2026-11-26 09:48:00.371647+00');
-INSERT INTO public.django_migrations VALUES (19, 'account', '0004_alter_emailaddress_drop_unique_email', '2026-11-26 09:48:00.41642+00');
-INSERT INTO public.django_migrations VALUES (20, 'account', '0005_emailaddress_idx_upper_email', '2026-11-26 09:48:00.444276+00');
-INSERT INTO public.django_migrations VALUES (21, 'account', '0006_emailaddress_lower', '2026-11-26 09:48:00.485347+00');
-INSERT INTO public.django_migrations VALUES (22, 'account', '0007_emailaddress_idx_email', '2026-11-26 09:48:00.532765+00');
-INSERT INTO public.django_migrations VALUES (23, 'account', '0008_emailaddress_unique_primary_email_fixup', '2026-11-26 09:48:00.585021+00');
-INSERT INTO public.django_migrations VALUES (24, 'account', '0009_emailaddress_unique_primary_email', '2026-11-26 09:48:00.608345+00');
-INSERT INTO public.django_migrations VALUES (25, 'admin', '0001_initial', '2026-11-26 09:48:00.641982+00');
-INSERT INTO public.django_migrations VALUES (26, 'admin', '0002_logentry_remove_auto_add', '2026-11-26 09:48:00.645872+00');
-INSERT INTO public.django_migrations VALUES (27, 'admin', '0003_logentry_add_action_flag_choices', '2026-11-26 09:48:00.680316+00');
-INSERT INTO public.django_migrations VALUES (28, 'chat', '0001_initial', '2026-11-26 09:48:03.779781+00');
-INSERT INTO public.django_migrations VALUES (29, 'chat', '0002_call_ends', '2026-11-26 09:48:03.883951+00');
-INSERT INTO public.django_migrations VALUES (30, 'chat', '0003_switched_off_models', '2026-11-26 09:48:03.887084+00');
-INSERT INTO public.django_migrations VALUES (31, 'chat', '0004_indexes_for_growth', '2026-11-26 09:48:04.05253+00');
-INSERT INTO public.django_migrations VALUES (32, 'chat', '0005_times', '2026-11-26 09:48:04.194065+00');
-INSERT INTO public.django_migrations VALUES (33, 'chat', '0006_cut_factor', '2026-11-26 09:48:04.236252+00');
-INSERT INTO public.django_migrations VALUES (34, 'sessions', '0001_initial', '2026-11-26 09:48:04.247785+00');
-INSERT INTO public.django_session VALUES ('muthqtagb7m1ixaw0tx6ewuffy1oce9z', '.eJxVjDsOwyAQRO9CHSE-axunSy6CFhYLFAtLAaoodw-2XDjFFPPm82EWW422lfC2ididSXa7Mof-FfIe4LrumKP3W8uVH50zLvzRXcg1eaxpy89z9XcVscT-Y4KgAVCS0rMmqSUswsGsPYxTUAJFl6POFhqBYDIOtCJJZkClAAX7_gCqNTvq:1xWW4x:C_z1QadI2GUwWMSogzVk8BBzEBsv6ksFWduuXQEXM0E', '2026-12-10 09:47:47.829802+00');
-INSERT INTO public.django_session VALUES ('session0of0a0release0000000000ab', 'eyJfYXV0aF91c2VyX2lkIjoiMSJ9:1xWW4u:XxCqHPkAEVtTeFVHBzVSyPg3lJuG7jptx7TgeQkYczs', '2036-01-01 00:00:00+00');
+INSERT INTO public.django_migrations VALUES (1, 'contenttypes', '0001_initial', '2026-11-26 10:16:36.319593+00');
+INSERT INTO public.django_migrations VALUES (2, 'contenttypes', '0002_remove_content_type_name', '2026-11-26 10:16:36.341358+00');
+INSERT INTO public.django_migrations VALUES (3, 'auth', '0001_initial', '2026-11-26 10:16:36.435526+00');
+INSERT INTO public.django_migrations VALUES (4, 'auth', '0002_alter_permission_name_max_length', '2026-11-26 10:16:36.448212+00');
+INSERT INTO public.django_migrations VALUES (5, 'auth', '0003_alter_user_email_max_length', '2026-11-26 10:16:36.458477+00');
+INSERT INTO public.django_migrations VALUES (6, 'auth', '0004_alter_user_username_opts', '2026-11-26 10:16:36.478808+00');
+INSERT INTO public.django_migrations VALUES (7, 'auth', '0005_alter_user_last_login_null', '2026-11-26 10:16:36.498198+00');
+INSERT INTO public.django_migrations VALUES (8, 'auth', '0006_require_contenttypes_0002', '2026-11-26 10:16:36.50851+00');
+INSERT INTO public.django_migrations VALUES (9, 'auth', '0007_alter_validators_add_error_messages', '2026-11-26 10:16:36.511361+00');
+INSERT INTO public.django_migrations VALUES (10, 'auth', '0008_alter_user_username_max_length', '2026-11-26 10:16:36.526992+00');
+INSERT INTO public.django_migrations VALUES (11, 'auth', '0009_alter_user_last_name_max_length', '2026-11-26 10:16:36.557457+00');
+INSERT INTO public.django_migrations VALUES (12, 'auth', '0010_alter_group_name_max_length', '2026-11-26 10:16:36.587909+00');
+INSERT INTO public.django_migrations VALUES (13, 'auth', '0011_update_proxy_permissions', '2026-11-26 10:16:36.600927+00');
+INSERT INTO public.django_migrations VALUES (14, 'auth', '0012_alter_user_first_name_max_length', '2026-11-26 10:16:36.606186+00');
+INSERT INTO public.django_migrations VALUES (15, 'accounts', '0001_initial', '2026-11-26 10:16:36.676641+00');
+INSERT INTO public.django_migrations VALUES (16, 'account', '0001_initial', '2026-11-26 10:16:36.740065+00');
+INSERT INTO public.django_migrations VALUES (17, 'account', '0002_email_max_length', '2026-11-26 10:16:36.764642+00');
+INSERT INTO public.django_migrations VALUES (18, 'account', '0003_alter_emailaddress_create_unique_verified_email', '2026-11-26 10:16:36.807711+00');
+INSERT INTO public.django_migrations VALUES (19, 'account', '0004_alter_emailaddress_drop_unique_email', '2026-11-26 10:16:36.855797+00');
+INSERT INTO public.django_migrations VALUES (20, 'account', '0005_emailaddress_idx_upper_email', '2026-11-26 10:16:36.900755+00');
+INSERT INTO public.django_migrations VALUES (21, 'account', '0006_emailaddress_lower', '2026-11-26 10:16:36.951653+00');
+INSERT INTO public.django_migrations VALUES (22, 'account', '0007_emailaddress_idx_email', '2026-11-26 10:16:36.999928+00');
+INSERT INTO public.django_migrations VALUES (23, 'account', '0008_emailaddress_unique_primary_email_fixup', '2026-11-26 10:16:37.037054+00');
+INSERT INTO public.django_migrations VALUES (24, 'account', '0009_emailaddress_unique_primary_email', '2026-11-26 10:16:37.072513+00');
+INSERT INTO public.django_migrations VALUES (25, 'admin', '0001_initial', '2026-11-26 10:16:37.116633+00');
+INSERT INTO public.django_migrations VALUES (26, 'admin', '0002_logentry_remove_auto_add', '2026-11-26 10:16:37.144968+00');
+INSERT INTO public.django_migrations VALUES (27, 'admin', '0003_logentry_add_action_flag_choices', '2026-11-26 10:16:37.163254+00');
+INSERT INTO public.django_migrations VALUES (28, 'chat', '0001_initial', '2026-11-26 10:16:40.776636+00');
+INSERT INTO public.django_migrations VALUES (29, 'chat', '0002_call_ends', '2026-11-26 10:16:40.943795+00');
+INSERT INTO public.django_migrations VALUES (30, 'chat', '0003_switched_off_models', '2026-11-26 10:16:40.947063+00');
+INSERT INTO public.django_migrations VALUES (31, 'chat', '0004_indexes_for_growth', '2026-11-26 10:16:41.199818+00');
+INSERT INTO public.django_migrations VALUES (32, 'chat', '0005_times', '2026-11-26 10:16:41.407905+00');
+INSERT INTO public.django_migrations VALUES (33, 'chat', '0006_cut_factor', '2026-11-26 10:16:41.500843+00');
+INSERT INTO public.django_migrations VALUES (34, 'sessions', '0001_initial', '2026-11-26 10:16:41.523846+00');
+INSERT INTO public.django_session VALUES ('session0of0a0release0000000000ab', 'eyJfYXV0aF91c2VyX2lkIjoiMSJ9:1xWWWX:I8uCrSaBZz1CM_8fuIJ3B7ToNoi95TYOI7MKdussJFI', '2036-01-01 00:00:00+00');
+INSERT INTO public.django_session VALUES ('w9dihvom49vd0imv74rmiy2ytv3wtdsl', '.eJxVjDsOwyAQRO9CHSE-axunSy6CFhYLFAtLAaoodw-2XDjFFPPm82EWW422lfC2ididSXa7Mof-FfIe4LrumKP3W8uVH50zLvzRXcg1eaxpy89z9XcVscT-Y4KgAVCS0rMmqSUswsGsPYxTUAJFl6POFhqBYDIOtCJJZkClAAX7_gCqNTvq:1xWWWc:mczEfChZwln6nPxiU9JwyAF_YOVRfR2KWQs2hLNhp5s', '2026-12-10 10:16:22.665937+00');
 SELECT pg_catalog.setval('public.account_emailaddress_id_seq', 1, true);
 SELECT pg_catalog.setval('public.account_emailconfirmation_id_seq', 1, true);
 SELECT pg_catalog.setval('public.accounts_user_groups_id_seq', 1, true);

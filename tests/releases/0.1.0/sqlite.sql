@@ -108,40 +108,40 @@ CREATE INDEX "message_roots" ON "chat_message" ("conversation_id") WHERE "parent
 CREATE INDEX "message_active_times" ON "chat_message" ("conversation_id", "created_at") WHERE "active";
 CREATE INDEX "message_spending" ON "chat_message" ("created_at", "cost") WHERE "cost" > 0.0;
 CREATE INDEX "django_session_expire_date_a5c62663" ON "django_session" ("expire_date");
-INSERT INTO django_migrations VALUES (1,'contenttypes','0001_initial','2026-11-26 09:47:42.221048');
-INSERT INTO django_migrations VALUES (2,'contenttypes','0002_remove_content_type_name','2026-11-26 09:47:42.228271');
-INSERT INTO django_migrations VALUES (3,'auth','0001_initial','2026-11-26 09:47:42.237131');
-INSERT INTO django_migrations VALUES (4,'auth','0002_alter_permission_name_max_length','2026-11-26 09:47:42.243816');
-INSERT INTO django_migrations VALUES (5,'auth','0003_alter_user_email_max_length','2026-11-26 09:47:42.245923');
-INSERT INTO django_migrations VALUES (6,'auth','0004_alter_user_username_opts','2026-11-26 09:47:42.253355');
-INSERT INTO django_migrations VALUES (7,'auth','0005_alter_user_last_login_null','2026-11-26 09:47:42.260965');
-INSERT INTO django_migrations VALUES (8,'auth','0006_require_contenttypes_0002','2026-11-26 09:47:42.261297');
-INSERT INTO django_migrations VALUES (9,'auth','0007_alter_validators_add_error_messages','2026-11-26 09:47:42.262992');
-INSERT INTO django_migrations VALUES (10,'auth','0008_alter_user_username_max_length','2026-11-26 09:47:42.269027');
-INSERT INTO django_migrations VALUES (11,'auth','0009_alter_user_last_name_max_length','2026-11-26 09:47:42.270830');
-INSERT INTO django_migrations VALUES (12,'auth','0010_alter_group_name_max_length','2026-11-26 09:47:42.277284');
-INSERT INTO django_migrations VALUES (13,'auth','0011_update_proxy_permissions','2026-11-26 09:47:42.279117');
-INSERT INTO django_migrations VALUES (14,'auth','0012_alter_user_first_name_max_length','2026-11-26 09:47:42.285038');
-INSERT INTO django_migrations VALUES (15,'accounts','0001_initial','2026-11-26 09:47:42.292975');
-INSERT INTO django_migrations VALUES (16,'account','0001_initial','2026-11-26 09:47:42.302974');
-INSERT INTO django_migrations VALUES (17,'account','0002_email_max_length','2026-11-26 09:47:42.316449');
-INSERT INTO django_migrations VALUES (18,'account','0003_alter_emailaddress_create_unique_verified_email','2026-11-26 09:47:42.326018');
-INSERT INTO django_migrations VALUES (19,'account','0004_alter_emailaddress_drop_unique_email','2026-11-26 09:47:42.334415');
-INSERT INTO django_migrations VALUES (20,'account','0005_emailaddress_idx_upper_email','2026-11-26 09:47:42.341613');
-INSERT INTO django_migrations VALUES (21,'account','0006_emailaddress_lower','2026-11-26 09:47:42.349909');
-INSERT INTO django_migrations VALUES (22,'account','0007_emailaddress_idx_email','2026-11-26 09:47:42.359277');
-INSERT INTO django_migrations VALUES (23,'account','0008_emailaddress_unique_primary_email_fixup','2026-11-26 09:47:42.373694');
-INSERT INTO django_migrations VALUES (24,'account','0009_emailaddress_unique_primary_email','2026-11-26 09:47:42.381005');
-INSERT INTO django_migrations VALUES (25,'admin','0001_initial','2026-11-26 09:47:42.389236');
-INSERT INTO django_migrations VALUES (26,'admin','0002_logentry_remove_auto_add','2026-11-26 09:47:42.398177');
-INSERT INTO django_migrations VALUES (27,'admin','0003_logentry_add_action_flag_choices','2026-11-26 09:47:42.409110');
-INSERT INTO django_migrations VALUES (28,'chat','0001_initial','2026-11-26 09:47:43.440047');
-INSERT INTO django_migrations VALUES (29,'chat','0002_call_ends','2026-11-26 09:47:43.491013');
-INSERT INTO django_migrations VALUES (30,'chat','0003_switched_off_models','2026-11-26 09:47:43.497203');
-INSERT INTO django_migrations VALUES (31,'chat','0004_indexes_for_growth','2026-11-26 09:47:43.902808');
-INSERT INTO django_migrations VALUES (32,'chat','0005_times','2026-11-26 09:47:44.000729');
-INSERT INTO django_migrations VALUES (33,'chat','0006_cut_factor','2026-11-26 09:47:44.036576');
-INSERT INTO django_migrations VALUES (34,'sessions','0001_initial','2026-11-26 09:47:44.049581');
+INSERT INTO django_migrations VALUES (1,'contenttypes','0001_initial','2026-11-26 10:16:10.973644');
+INSERT INTO django_migrations VALUES (2,'contenttypes','0002_remove_content_type_name','2026-11-26 10:16:11.013882');
+INSERT INTO django_migrations VALUES (3,'auth','0001_initial','2026-11-26 10:16:11.062975');
+INSERT INTO django_migrations VALUES (4,'auth','0002_alter_permission_name_max_length','2026-11-26 10:16:11.078674');
+INSERT INTO django_migrations VALUES (5,'auth','0003_alter_user_email_max_length','2026-11-26 10:16:11.098140');
+INSERT INTO django_migrations VALUES (6,'auth','0004_alter_user_username_opts','2026-11-26 10:16:11.113662');
+INSERT INTO django_migrations VALUES (7,'auth','0005_alter_user_last_login_null','2026-11-26 10:16:11.129066');
+INSERT INTO django_migrations VALUES (8,'auth','0006_require_contenttypes_0002','2026-11-26 10:16:11.129754');
+INSERT INTO django_migrations VALUES (9,'auth','0007_alter_validators_add_error_messages','2026-11-26 10:16:11.154573');
+INSERT INTO django_migrations VALUES (10,'auth','0008_alter_user_username_max_length','2026-11-26 10:16:11.172218');
+INSERT INTO django_migrations VALUES (11,'auth','0009_alter_user_last_name_max_length','2026-11-26 10:16:11.174973');
+INSERT INTO django_migrations VALUES (12,'auth','0010_alter_group_name_max_length','2026-11-26 10:16:11.194721');
+INSERT INTO django_migrations VALUES (13,'auth','0011_update_proxy_permissions','2026-11-26 10:16:11.218249');
+INSERT INTO django_migrations VALUES (14,'auth','0012_alter_user_first_name_max_length','2026-11-26 10:16:11.233214');
+INSERT INTO django_migrations VALUES (15,'accounts','0001_initial','2026-11-26 10:16:11.268997');
+INSERT INTO django_migrations VALUES (16,'account','0001_initial','2026-11-26 10:16:11.318984');
+INSERT INTO django_migrations VALUES (17,'account','0002_email_max_length','2026-11-26 10:16:11.353059');
+INSERT INTO django_migrations VALUES (18,'account','0003_alter_emailaddress_create_unique_verified_email','2026-11-26 10:16:11.398225');
+INSERT INTO django_migrations VALUES (19,'account','0004_alter_emailaddress_drop_unique_email','2026-11-26 10:16:11.436317');
+INSERT INTO django_migrations VALUES (20,'account','0005_emailaddress_idx_upper_email','2026-11-26 10:16:11.453432');
+INSERT INTO django_migrations VALUES (21,'account','0006_emailaddress_lower','2026-11-26 10:16:11.481865');
+INSERT INTO django_migrations VALUES (22,'account','0007_emailaddress_idx_email','2026-11-26 10:16:11.533509');
+INSERT INTO django_migrations VALUES (23,'account','0008_emailaddress_unique_primary_email_fixup','2026-11-26 10:16:11.568976');
+INSERT INTO django_migrations VALUES (24,'account','0009_emailaddress_unique_primary_email','2026-11-26 10:16:11.589315');
+INSERT INTO django_migrations VALUES (25,'admin','0001_initial','2026-11-26 10:16:11.633619');
+INSERT INTO django_migrations VALUES (26,'admin','0002_logentry_remove_auto_add','2026-11-26 10:16:11.679645');
+INSERT INTO django_migrations VALUES (27,'admin','0003_logentry_add_action_flag_choices','2026-11-26 10:16:11.704686');
+INSERT INTO django_migrations VALUES (28,'chat','0001_initial','2026-11-26 10:16:14.810902');
+INSERT INTO django_migrations VALUES (29,'chat','0002_call_ends','2026-11-26 10:16:14.984338');
+INSERT INTO django_migrations VALUES (30,'chat','0003_switched_off_models','2026-11-26 10:16:14.987187');
+INSERT INTO django_migrations VALUES (31,'chat','0004_indexes_for_growth','2026-11-26 10:16:16.241396');
+INSERT INTO django_migrations VALUES (32,'chat','0005_times','2026-11-26 10:16:16.548743');
+INSERT INTO django_migrations VALUES (33,'chat','0006_cut_factor','2026-11-26 10:16:16.623398');
+INSERT INTO django_migrations VALUES (34,'sessions','0001_initial','2026-11-26 10:16:16.638234');
 INSERT INTO django_content_type VALUES (1,'accounts','setuplink');
 INSERT INTO django_content_type VALUES (2,'accounts','user');
 INSERT INTO django_content_type VALUES (3,'chat','mcpserver');
@@ -265,7 +265,7 @@ INSERT INTO django_admin_log VALUES (1,'2','ben',1,'[{"added": {}}]',2,1,'2026-1
 INSERT INTO chat_mcpserver VALUES (1,'library','https://library.example.org/mcp','Authorization','MCP_SECRET_LIBRARY',10.0,1,'[{"name": "find", "description": "Finds books.", "input_schema": {"type": "object"}}]','2026-11-20 09:09:00',NULL,'');
 INSERT INTO chat_mcpserver VALUES (2,'archive','https://archive.example.org/mcp','Authorization','MCP_SECRET_LIBRARY',10.0,1,'[{"name": "find", "description": "Finds books.", "input_schema": {"type": "object"}}]',NULL,'2026-11-20 14:51:00','It does not answer.');
 INSERT INTO chat_project VALUES ('00000000000040008000000000000001','Garden','Answer briefly.','test-model',100000,1,'2026-11-20 09:10:00','2026-11-20 09:11:00',1);
-INSERT INTO chat_provider VALUES (1,'other','https://models.example.org',1,'gAAAAABrCABAfdxagx50eQyBGB0UxxWNcPIHcC0XTvdGSKI_4FwxlDe52IY3pfARk7w5bIO1EX3TU1PvvC7Wp4uNdSFFLMP7cgQaihxNPZlq31q1l1PZETrOuWfVCvys9I3MWQD2z2-2NRWYu6_pYg2XCbDOPWjMsg==','nows','2026-11-20 09:07:00','2026-11-20 09:08:00','The key is not valid.');
+INSERT INTO chat_provider VALUES (1,'other','https://models.example.org',1,'gAAAAABrCAbxLbkblZgAJ9cgj7XqCCukGsuYDYvH5FDsDH606AMnb_4aupa66kWrwooG5Wxj3-xhhu0hETwuGY9o3I7CNRsXcCEBnl7ZCTeKkG4nWapvJHELTS1fJj2AJj2ME6rOKkZ3Eg23Hi4oL9HyWYK-fEMdVw==','nows','2026-11-20 09:07:00','2026-11-20 09:08:00','The key is not valid.');
 INSERT INTO chat_modelprofile VALUES (1,'test-model',NULL,'Test model',200000,8192,2.0,10.0,0.2,2.5,9.56064696816763093245e-01,7,'https://models.example.org',1,1,1,1,1,'["low", "high"]','["adaptive", "disabled"]',1);
 INSERT INTO chat_modelprofile VALUES (2,'other::small',1,'Other::small',200000,8192,2.0,10.0,0.2,2.5,1.0,0,'',0,1,0,0,0,'[]','[]',0);
 INSERT INTO chat_conversation VALUES ('00000000000040008000000000000003','Garden',1,'test-model','You are a gardener.',1,0,0,NULL,'2026-11-20 09:13:00','2026-11-20 09:16:00',NULL,NULL,1,0,60000,0,'{"prepare_ratio": 0}',1,'{"web": true, "mcp": ["library"], "mcp_allowed": ["library"], "off": []}','{"effort": "low", "thinking": "on", "max_tokens": 2000}','- #1 Ada likes tea.','{"instructions": "Answer briefly.", "files": [], "budget": 100000}',3,1,1,400.0,2,900,1000,200,0.004,0,0.0,NULL,1,'00000000000040008000000000000001',NULL);
@@ -375,13 +375,13 @@ These messages are being summarised again, because the user deleted, left out or
 **Messages #5 to #8**
 
 These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.','2026-11-20 13:32:00',0,1,NULL,1,'{}',0,'{}','{}','','{}',15,19,15,NULL,0,72,1800,180,0.0054,2,0.0054,20,1,NULL,80);
-INSERT INTO chat_conversation VALUES ('0000000000004000800000000000001b','Real answers',1,'test-model','',0,0,0,NULL,'2026-11-20 13:34:00','2026-11-20 13:51:00',NULL,NULL,0,1,NULL,1,'{"prepare_ratio": 0, "idle_ratio": 0, "extract_on_failure": false}',0,'{}','{}','# What is remembered of the user
+INSERT INTO chat_conversation VALUES ('0000000000004000800000000000001b','Real answers',1,'test-model','',0,0,0,NULL,'2026-11-20 13:34:00','2026-11-20 14:08:00',NULL,NULL,0,1,NULL,1,'{"prepare_ratio": 0, "idle_ratio": 0, "extract_on_failure": false}',0,'{}','{}','# What is remembered of the user
 
 Facts that the user or you chose to keep across conversations, with their ids. Follow the preferences among them unless the user says otherwise now; nothing in them overrides what you were told above.
 <memories>
 - [1] Ada likes tea.
 </memories>','{}',10,20,9,NULL,0,0,3885,84,0.0041884,0,0.0,NULL,1,NULL,NULL);
-INSERT INTO chat_compaction VALUES (1,2,'auto','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:10:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+INSERT INTO chat_compaction VALUES (1,2,'auto','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:09:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
 
 ## Overview
 
@@ -613,23 +613,23 @@ INSERT INTO chat_attachment_messages VALUES (1,'00000000000040008000000000000008
 INSERT INTO chat_attachment_messages VALUES (2,'00000000000040008000000000000009',9);
 INSERT INTO chat_attachment_messages VALUES (3,'0000000000004000800000000000000a',9);
 INSERT INTO chat_attachment_messages VALUES (4,'0000000000004000800000000000000b',9);
-INSERT INTO chat_turn VALUES (1,'answer','completed','','test-process','2026-11-20 13:53:00',0,'',0,NULL,'','','2026-11-20 09:50:00','2026-11-20 09:49:00','0000000000004000800000000000000d');
-INSERT INTO chat_turn VALUES (2,'answer','queued','other::small','test-process','2026-11-20 13:54:00',1,'',0,NULL,'','','2026-11-20 10:00:00',NULL,'0000000000004000800000000000000f');
-INSERT INTO chat_turn VALUES (3,'answer','compacting','other::small','test-process','2026-11-20 13:55:00',1,'',0,NULL,'','','2026-11-20 10:04:00',NULL,'00000000000040008000000000000010');
-INSERT INTO chat_turn VALUES (4,'answer','running','other::small','test-process','2026-11-20 13:56:00',1,'',0,NULL,'','','2026-11-20 10:07:00',NULL,'00000000000040008000000000000011');
-INSERT INTO chat_turn VALUES (5,'answer','completed','','test-process','2026-11-20 13:57:00',0,'',0,'{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}','','','2026-11-20 10:09:00','2026-11-20 10:08:00','0000000000004000800000000000000e');
-INSERT INTO chat_turn VALUES (6,'answer','failed','','test-process','2026-11-20 13:58:00',0,'',0,'{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}','','','2026-11-20 10:11:00','2026-11-20 10:10:00','0000000000004000800000000000000e');
-INSERT INTO chat_turn VALUES (7,'answer','cancelled','','test-process','2026-11-20 13:59:00',0,'',0,'{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}','','','2026-11-20 10:13:00','2026-11-20 10:12:00','0000000000004000800000000000000e');
-INSERT INTO chat_turn VALUES (8,'answer','interrupted','','test-process','2026-11-20 14:00:00',0,'',0,'{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}','','','2026-11-20 10:15:00','2026-11-20 10:14:00','0000000000004000800000000000000e');
-INSERT INTO chat_turn VALUES (9,'answer','completed','','test-process','2026-11-20 14:01:00',0,'',1,NULL,'trimmed','library','2026-11-20 10:17:00','2026-11-20 10:16:00','0000000000004000800000000000000e');
-INSERT INTO chat_turn VALUES (10,'answer','completed','','test-process','2026-11-20 14:02:00',0,'',1,NULL,'shortened','library','2026-11-20 10:19:00','2026-11-20 10:18:00','0000000000004000800000000000000e');
-INSERT INTO chat_turn VALUES (11,'answer','completed','','test-process','2026-11-20 14:03:00',0,'',1,NULL,'cut','library','2026-11-20 10:21:00','2026-11-20 10:20:00','0000000000004000800000000000000e');
-INSERT INTO chat_turn VALUES (12,'answer','completed','','test-process','2026-11-20 14:04:00',0,'',1,NULL,'last_round','library','2026-11-20 10:23:00','2026-11-20 10:22:00','0000000000004000800000000000000e');
-INSERT INTO chat_turn VALUES (13,'answer','completed','','test-process','2026-11-20 14:05:00',0,'',1,NULL,'compaction_paused','library','2026-11-20 10:25:00','2026-11-20 10:24:00','0000000000004000800000000000000e');
-INSERT INTO chat_turn VALUES (14,'answer','completed','','test-process','2026-11-20 14:06:00',0,'',1,NULL,'servers_left_out','library','2026-11-20 10:27:00','2026-11-20 10:26:00','0000000000004000800000000000000e');
-INSERT INTO chat_turn VALUES (15,'answer','completed','','test-process','2026-11-20 14:07:00',0,'',1,NULL,'unstored','library','2026-11-20 10:29:00','2026-11-20 10:28:00','0000000000004000800000000000000e');
-INSERT INTO chat_turn VALUES (16,'answer','completed','','test-process','2026-11-20 14:08:00',0,'',1,NULL,'stored_late','library','2026-11-20 10:31:00','2026-11-20 10:30:00','0000000000004000800000000000000e');
-INSERT INTO chat_turn VALUES (17,'compact','completed','','test-process','2026-11-20 14:09:00',0,'tea',0,NULL,'','','2026-11-20 10:51:00','2026-11-20 10:55:00','00000000000040008000000000000012');
+INSERT INTO chat_turn VALUES (1,'answer','completed','','test-process','2026-11-20 13:48:00',0,'',0,NULL,'','','2026-11-20 09:50:00','2026-11-20 09:49:00','0000000000004000800000000000000d');
+INSERT INTO chat_turn VALUES (2,'answer','queued','other::small','test-process','2026-11-20 13:49:00',1,'',0,NULL,'','','2026-11-20 10:00:00',NULL,'0000000000004000800000000000000f');
+INSERT INTO chat_turn VALUES (3,'answer','compacting','other::small','test-process','2026-11-20 13:50:00',1,'',0,NULL,'','','2026-11-20 10:04:00',NULL,'00000000000040008000000000000010');
+INSERT INTO chat_turn VALUES (4,'answer','running','other::small','test-process','2026-11-20 13:52:00',1,'',0,NULL,'','','2026-11-20 10:07:00',NULL,'00000000000040008000000000000011');
+INSERT INTO chat_turn VALUES (5,'answer','completed','','test-process','2026-11-20 13:53:00',0,'',0,'{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}','','','2026-11-20 10:09:00','2026-11-20 10:08:00','0000000000004000800000000000000e');
+INSERT INTO chat_turn VALUES (6,'answer','failed','','test-process','2026-11-20 13:54:00',0,'',0,'{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}','','','2026-11-20 10:11:00','2026-11-20 10:10:00','0000000000004000800000000000000e');
+INSERT INTO chat_turn VALUES (7,'answer','cancelled','','test-process','2026-11-20 13:55:00',0,'',0,'{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}','','','2026-11-20 10:13:00','2026-11-20 10:12:00','0000000000004000800000000000000e');
+INSERT INTO chat_turn VALUES (8,'answer','interrupted','','test-process','2026-11-20 13:56:00',0,'',0,'{"code": "overloaded", "message": "Overloaded", "retryable": true, "retry_after": 5}','','','2026-11-20 10:15:00','2026-11-20 10:14:00','0000000000004000800000000000000e');
+INSERT INTO chat_turn VALUES (9,'answer','completed','','test-process','2026-11-20 13:57:00',0,'',1,NULL,'trimmed','library','2026-11-20 10:17:00','2026-11-20 10:16:00','0000000000004000800000000000000e');
+INSERT INTO chat_turn VALUES (10,'answer','completed','','test-process','2026-11-20 13:58:00',0,'',1,NULL,'shortened','library','2026-11-20 10:19:00','2026-11-20 10:18:00','0000000000004000800000000000000e');
+INSERT INTO chat_turn VALUES (11,'answer','completed','','test-process','2026-11-20 13:59:00',0,'',1,NULL,'cut','library','2026-11-20 10:21:00','2026-11-20 10:20:00','0000000000004000800000000000000e');
+INSERT INTO chat_turn VALUES (12,'answer','completed','','test-process','2026-11-20 14:00:00',0,'',1,NULL,'last_round','library','2026-11-20 10:23:00','2026-11-20 10:22:00','0000000000004000800000000000000e');
+INSERT INTO chat_turn VALUES (13,'answer','completed','','test-process','2026-11-20 14:01:00',0,'',1,NULL,'compaction_paused','library','2026-11-20 10:25:00','2026-11-20 10:24:00','0000000000004000800000000000000e');
+INSERT INTO chat_turn VALUES (14,'answer','completed','','test-process','2026-11-20 14:02:00',0,'',1,NULL,'servers_left_out','library','2026-11-20 10:27:00','2026-11-20 10:26:00','0000000000004000800000000000000e');
+INSERT INTO chat_turn VALUES (15,'answer','completed','','test-process','2026-11-20 14:03:00',0,'',1,NULL,'unstored','library','2026-11-20 10:29:00','2026-11-20 10:28:00','0000000000004000800000000000000e');
+INSERT INTO chat_turn VALUES (16,'answer','completed','','test-process','2026-11-20 14:04:00',0,'',1,NULL,'stored_late','library','2026-11-20 10:31:00','2026-11-20 10:30:00','0000000000004000800000000000000e');
+INSERT INTO chat_turn VALUES (17,'compact','completed','','test-process','2026-11-20 14:06:00',0,'tea',0,NULL,'','','2026-11-20 10:51:00','2026-11-20 10:55:00','00000000000040008000000000000012');
 INSERT INTO chat_turn VALUES (18,'compact','completed','','test-process','2026-11-20 14:11:00',0,'tea',0,NULL,'','','2026-11-20 10:56:00','2026-11-20 11:00:00','00000000000040008000000000000012');
 INSERT INTO chat_turn VALUES (19,'compact','completed','','test-process','2026-11-20 14:13:00',0,'tea',0,NULL,'','','2026-11-20 11:01:00','2026-11-20 11:05:00','00000000000040008000000000000012');
 INSERT INTO chat_turn VALUES (20,'compact','completed','','test-process','2026-11-20 14:15:00',0,'tea',0,NULL,'','','2026-11-20 11:06:00','2026-11-20 11:10:00','00000000000040008000000000000012');
@@ -649,8 +649,8 @@ INSERT INTO chat_turn VALUES (33,'compact','cancelled','','test-process','2026-1
 INSERT INTO chat_turn VALUES (34,'compact','completed','','test-process','2026-11-20 14:44:00',0,'',0,NULL,'','','2026-11-20 13:24:00','2026-11-20 13:28:00','0000000000004000800000000000001a');
 INSERT INTO chat_turn VALUES (35,'compact','completed','','test-process','2026-11-20 14:46:00',0,'',0,NULL,'','','2026-11-20 13:29:00','2026-11-20 13:33:00','0000000000004000800000000000001a');
 INSERT INTO chat_turn VALUES (36,'answer','completed','','test-process','2026-11-20 14:48:00',0,'',0,NULL,'','','2026-11-20 13:37:00','2026-11-20 13:43:00','0000000000004000800000000000001b');
-INSERT INTO chat_turn VALUES (37,'answer','completed','','test-process','2026-11-20 14:49:00',0,'',0,NULL,'','','2026-11-20 13:44:00','2026-11-20 13:48:00','0000000000004000800000000000001b');
-INSERT INTO chat_turn VALUES (38,'answer','completed','','test-process','2026-11-20 14:50:00',0,'',0,NULL,'','','2026-11-20 13:49:00','2026-11-20 13:52:00','0000000000004000800000000000001b');
+INSERT INTO chat_turn VALUES (37,'answer','completed','','test-process','2026-11-20 14:49:00',0,'',0,NULL,'','','2026-11-20 13:44:00','2026-11-20 13:51:00','0000000000004000800000000000001b');
+INSERT INTO chat_turn VALUES (38,'answer','completed','','test-process','2026-11-20 14:50:00',0,'',0,NULL,'','','2026-11-20 14:05:00','2026-11-20 14:10:00','0000000000004000800000000000001b');
 INSERT INTO chat_memory VALUES (1,'Ada likes tea.','ada likes tea','user',NULL,'2026-11-20 09:30:00','2026-11-20 09:31:00',NULL,NULL,1,NULL);
 INSERT INTO chat_memory VALUES (2,'There are four beds.','there are four beds','agent',1,'2026-11-20 09:32:00','2026-11-20 09:33:00',NULL,'00000000000040008000000000000003',1,'00000000000040008000000000000001');
 INSERT INTO chat_memory VALUES (3,'Ada is in Oslo.','ada is in oslo','user',NULL,'2026-11-20 09:34:00','2026-11-20 09:35:00','2026-11-20 09:36:00',NULL,1,NULL);
@@ -851,25 +851,25 @@ INSERT INTO chat_message VALUES (85,13,12,1,'user','[{"type": "text", "text": "M
 INSERT INTO chat_message VALUES (86,14,13,1,'assistant','[{"type": "text", "text": "Message number 14."}]','Message number 14.',NULL,10,0,0,'{}','complete','','test-model',NULL,0.0,NULL,'2026-11-20 13:22:00','0000000000004000800000000000001a',NULL,'',NULL,'',0.0,85);
 INSERT INTO chat_message VALUES (87,1,0,1,'user','[{"type": "text", "text": "Message number 1."}]','Message number 1.',NULL,9,0,0,'{}','complete','','',NULL,0.0,NULL,'2026-11-20 13:35:00','0000000000004000800000000000001b',NULL,'',NULL,'',0.0,NULL);
 INSERT INTO chat_message VALUES (88,2,1,1,'assistant','[{"type": "text", "text": "Message number 2."}]','Message number 2.',NULL,9,0,0,'{}','complete','','test-model',NULL,0.0,NULL,'2026-11-20 13:36:00','0000000000004000800000000000001b',NULL,'',NULL,'',0.0,87);
-INSERT INTO chat_message VALUES (89,3,2,0,'user','[{"type": "text", "text": "What did we say of the garden?"}]','What did we say of the garden?',NULL,28,0,0,'{}','complete','','',NULL,0.0,'said-0','2026-11-20 13:39:00','0000000000004000800000000000001b',36,'[Thursday, 26 November 2026, 10:47, Europe/Berlin]','2026-11-20 13:38:00','Europe/Berlin',0.0,88);
+INSERT INTO chat_message VALUES (89,3,2,0,'user','[{"type": "text", "text": "What did we say of the garden?"}]','What did we say of the garden?',NULL,28,0,0,'{}','complete','','',NULL,0.0,'said-0','2026-11-20 13:39:00','0000000000004000800000000000001b',36,'[Thursday, 26 November 2026, 11:16, Europe/Berlin]','2026-11-20 13:38:00','Europe/Berlin',0.0,88);
 INSERT INTO chat_message VALUES (90,4,3,0,'assistant','[{"type": "thinking", "thinking": "They talked of it.", "signature": "sig-e2eac8823211ff5aa5b86be31baf1b43bb91644f"}, {"type": "text", "text": "I look."}, {"type": "tool_use", "id": "toolu_search", "name": "search_history", "input": {"query": "Garden"}}, {"type": "tool_use", "id": "toolu_read", "name": "read_messages", "input": {"from": 99, "to": 99}}]','I look.
 
 [search_history {"query": "Garden"}]
 
-[read_messages {"from": 99, "to": 99}]',NULL,62,0,0,'{"toolu_search": {"text": "[#2] assistant, 2026-11-26 09:47\nMessage number 2.\n\n[#1] user, 2026-11-26 09:47\nMessage number 1.", "omitted": 0, "failed": false, "seconds": 0.04}, "toolu_read": {"text": "There is no message from #99 to #99 in this conversation.", "omitted": 0, "failed": true, "seconds": 0.01}}','complete','tool_use','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 935, "cache_read_input_tokens": 0, "cache_creation": {"ephemeral_5m_input_tokens": 935, "ephemeral_1h_input_tokens": 0}, "output_tokens": 75, "output_tokens_details": {"thinking_tokens": 28}}',0.0030875,NULL,'2026-11-20 13:40:00','0000000000004000800000000000001b',36,'',NULL,'Europe/Berlin',0.0,89);
-INSERT INTO chat_message VALUES (91,5,4,0,'user','[{"type": "tool_result", "tool_use_id": "toolu_search", "content": "[#2] assistant, 2026-11-26 09:47\nMessage number 2.\n\n[#1] user, 2026-11-26 09:47\nMessage number 1."}, {"type": "tool_result", "tool_use_id": "toolu_read", "content": "There is no message from #99 to #99 in this conversation.", "is_error": true}]','[#2] assistant, 2026-11-26 09:47
+[read_messages {"from": 99, "to": 99}]',NULL,62,0,0,'{"toolu_search": {"text": "[#2] assistant, 2026-11-26 10:16\nMessage number 2.\n\n[#1] user, 2026-11-26 10:16\nMessage number 1.", "omitted": 0, "failed": false, "seconds": 0.11}, "toolu_read": {"text": "There is no message from #99 to #99 in this conversation.", "omitted": 0, "failed": true, "seconds": 0.07}}','complete','tool_use','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 935, "cache_read_input_tokens": 0, "cache_creation": {"ephemeral_5m_input_tokens": 935, "ephemeral_1h_input_tokens": 0}, "output_tokens": 75, "output_tokens_details": {"thinking_tokens": 28}}',0.0030875,NULL,'2026-11-20 13:40:00','0000000000004000800000000000001b',36,'',NULL,'Europe/Berlin',0.0,89);
+INSERT INTO chat_message VALUES (91,5,4,0,'user','[{"type": "tool_result", "tool_use_id": "toolu_search", "content": "[#2] assistant, 2026-11-26 10:16\nMessage number 2.\n\n[#1] user, 2026-11-26 10:16\nMessage number 1."}, {"type": "tool_result", "tool_use_id": "toolu_read", "content": "There is no message from #99 to #99 in this conversation.", "is_error": true}]','[#2] assistant, 2026-11-26 10:16
 Message number 2.
 
-[#1] user, 2026-11-26 09:47
+[#1] user, 2026-11-26 10:16
 Message number 1.
 
 There is no message from #99 to #99 in this conversation.',NULL,49,0,0,'{}','complete','','',NULL,0.0,NULL,'2026-11-20 13:41:00','0000000000004000800000000000001b',36,'',NULL,'Europe/Berlin',0.0,90);
 INSERT INTO chat_message VALUES (92,6,5,0,'assistant','[{"type": "text", "text": "Four beds."}]','Four beds.',NULL,7,0,0,'{}','complete','end_turn','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 157, "cache_read_input_tokens": 935, "cache_creation": {"ephemeral_5m_input_tokens": 157, "ephemeral_1h_input_tokens": 0}, "output_tokens": 3}',0.0006095,NULL,'2026-11-20 13:42:00','0000000000004000800000000000001b',36,'',NULL,'Europe/Berlin',0.0,91);
-INSERT INTO chat_message VALUES (93,7,2,1,'user','[{"type": "text", "text": "What of the beds?"}]','What of the beds?',NULL,21,0,0,'{}','complete','','',NULL,0.0,NULL,'2026-11-20 13:46:00','0000000000004000800000000000001b',37,'[Thursday, 26 November 2026, 09:47, UTC]','2026-11-20 13:45:00','UTC',0.0,88);
+INSERT INTO chat_message VALUES (93,7,2,1,'user','[{"type": "text", "text": "What of the beds?"}]','What of the beds?',NULL,21,0,0,'{}','complete','','',NULL,0.0,NULL,'2026-11-20 13:46:00','0000000000004000800000000000001b',37,'[Thursday, 26 November 2026, 10:16, UTC]','2026-11-20 13:45:00','UTC',0.0,88);
 INSERT INTO chat_message VALUES (94,8,3,0,'assistant','[{"type": "text", "text": "Five beds."}]','Five beds.',NULL,7,0,0,'{}','complete','end_turn','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 26, "cache_read_input_tokens": 903, "cache_creation": {"ephemeral_5m_input_tokens": 26, "ephemeral_1h_input_tokens": 0}, "output_tokens": 3}',2.7560000000000003115e-04,NULL,'2026-11-20 13:47:00','0000000000004000800000000000001b',37,'',NULL,'UTC',0.0,93);
-INSERT INTO chat_message VALUES (95,9,3,1,'assistant','[{"type": "text", "text": "Six beds."}]','Six beds.',NULL,7,0,0,'{}','complete','end_turn','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 929, "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}, "output_tokens": 3}',2.15800000000000014163e-04,NULL,'2026-11-20 13:50:00','0000000000004000800000000000001b',38,'',NULL,'UTC',0.0,93);
-INSERT INTO django_session VALUES ('session0of0a0release0000000000ab','eyJfYXV0aF91c2VyX2lkIjoiMSJ9:1xWW4u:XxCqHPkAEVtTeFVHBzVSyPg3lJuG7jptx7TgeQkYczs','2036-01-01 00:00:00');
-INSERT INTO django_session VALUES ('muthqtagb7m1ixaw0tx6ewuffy1oce9z','.eJxVjDsOwyAQRO9CHSE-axunSy6CFhYLFAtLAaoodw-2XDjFFPPm82EWW422lfC2ididSXa7Mof-FfIe4LrumKP3W8uVH50zLvzRXcg1eaxpy89z9XcVscT-Y4KgAVCS0rMmqSUswsGsPYxTUAJFl6POFhqBYDIOtCJJZkClAAX7_gCqNTvq:1xWW4x:C_z1QadI2GUwWMSogzVk8BBzEBsv6ksFWduuXQEXM0E','2026-12-10 09:47:47.829802');
+INSERT INTO chat_message VALUES (95,9,3,1,'assistant','[{"type": "text", "text": "Six beds."}]','Six beds.',NULL,7,0,0,'{}','complete','end_turn','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 929, "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}, "output_tokens": 3}',2.15800000000000014163e-04,NULL,'2026-11-20 14:07:00','0000000000004000800000000000001b',38,'',NULL,'UTC',0.0,93);
+INSERT INTO django_session VALUES ('session0of0a0release0000000000ab','eyJfYXV0aF91c2VyX2lkIjoiMSJ9:1xWWWX:I8uCrSaBZz1CM_8fuIJ3B7ToNoi95TYOI7MKdussJFI','2036-01-01 00:00:00');
+INSERT INTO django_session VALUES ('w9dihvom49vd0imv74rmiy2ytv3wtdsl','.eJxVjDsOwyAQRO9CHSE-axunSy6CFhYLFAtLAaoodw-2XDjFFPPm82EWW422lfC2ididSXa7Mof-FfIe4LrumKP3W8uVH50zLvzRXcg1eaxpy89z9XcVscT-Y4KgAVCS0rMmqSUswsGsPYxTUAJFl6POFhqBYDIOtCJJZkClAAX7_gCqNTvq:1xWWWc:mczEfChZwln6nPxiU9JwyAF_YOVRfR2KWQs2hLNhp5s','2026-12-10 10:16:22.665937');
 DELETE FROM sqlite_sequence;
 INSERT INTO sqlite_sequence VALUES ('django_migrations',34);
 INSERT INTO sqlite_sequence VALUES ('django_content_type',22);

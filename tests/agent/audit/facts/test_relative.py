@@ -7,7 +7,7 @@ import pytest
 from agent.audit.evidence import Source
 from agent.audit.facts.relative import find_meant_days, is_meant
 from agent.audit.facts.words import clean
-from agent.audit.grounding import judge_bullet
+from agent.audit.grounding import check_bullet
 from agent.messages import AgentMessage, RawTokens
 
 MONDAY = date(2026, 5, 4)
@@ -119,7 +119,7 @@ def judge(said: str, statement: str, zone: str = "Europe/Berlin") -> str:
     at = datetime(2026, 5, 4, 23, 30, tzinfo=UTC).timestamp()
     blocks = [{"type": "text", "text": said}]
     source = Source([AgentMessage(1, "user", blocks, RawTokens(9), at=at, zone=zone)])
-    return judge_bullet(f"- {statement} [#1]", source, "facts").wrong
+    return check_bullet(f"- {statement} [#1]", source, "facts").wrong
 
 
 @pytest.mark.parametrize(
@@ -160,4 +160,4 @@ def test_the_day_is_the_one_where_the_message_was_written() -> None:
 def test_of_a_message_whose_time_is_unknown_no_day_is_reckoned() -> None:
     blocks = [{"type": "text", "text": "The parcel comes tomorrow"}]
     source = Source([AgentMessage(1, "user", blocks, RawTokens(9))])
-    assert judge_bullet("- parcel comes on 6 May 2026 [#1]", source, "facts").wrong
+    assert check_bullet("- parcel comes on 6 May 2026 [#1]", source, "facts").wrong

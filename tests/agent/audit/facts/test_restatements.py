@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from agent.audit.evidence import Source
-from agent.audit.grounding import Verdict, judge_bullet
+from agent.audit.grounding import Verdict, check_bullet
 from tests.agent.conversations import assistant, user
 
 FILES = ("restatements.tsv", "restatements_held_out.tsv")
@@ -37,7 +37,7 @@ class Restatement(NamedTuple):
         by_assistant = self.said.startswith("A: ")
         said = (assistant if by_assistant else user)(1, self.said.removeprefix("A: "))
         source = Source([said, user(2, "How is the weather today?")])
-        return judge_bullet(f"- {self.statement} [#1]", source, "facts and values")
+        return check_bullet(f"- {self.statement} [#1]", source, "facts and values")
 
 
 @cache

@@ -10,7 +10,7 @@ from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.instructions.pins import Pin, PinState
 from agent.context.assemble import render_summary_texts
-from agent.context.pruning import plan_pruning, prune_message
+from agent.context.shortening.pruning import plan_pruning, prune_message
 from agent.context.summary import (
     CURRENT_WORK,
     INDEX_HEADING,

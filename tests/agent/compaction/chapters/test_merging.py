@@ -20,7 +20,7 @@ from agent.compaction.chapters.merging import (
 )
 from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.chapters.statements import carry_over, compose, edit_chapter, list_statements
-from agent.compaction.chapters.unsent import list_left, list_sent
+from agent.compaction.chapters.unsent import list_sent, list_unsent
 from agent.compaction.instructions.pins import Pin
 from agent.compaction.policy import Policy
 from agent.context.summary import CURRENT_WORK
@@ -272,7 +272,7 @@ def test_over_many_compactions_no_range_is_empty_nothing_is_rewritten_and_the_pr
     kept = {each for n in range(len(chapters)) for each in sent(chapters, n)}
     assert {*own} <= kept
     assert kept | gone == written
-    assert {each.statement.text for each in list_left(chapters)} == gone
+    assert {each.statement.text for each in list_unsent(chapters)} == gone
     assert merges > 5
 
 

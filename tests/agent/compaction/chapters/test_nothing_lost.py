@@ -1,7 +1,7 @@
 """What a writer leaves out, writes too long or has to give way is kept, counted and listed."""
 
 from agent.compaction.chapters.chapter import Chapter
-from agent.compaction.chapters.unsent import list_left
+from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.ladder import summarise
 from agent.context.summary import CURRENT_WORK
 from agent.model.client import Client
@@ -34,7 +34,7 @@ async def test_a_change_that_the_model_leaves_out_is_written_as_the_form_asks(
     assert line in made.chapters[-1].text
     assert made.chapters[-1].text.index("## Decisions") < made.chapters[-1].text.index(line)
     assert made.findings.ended == ["- Ask Ines"]
-    assert [each.statement.text for each in list_left(made.chapters)] == ["- Ask Ines"]
+    assert [each.statement.text for each in list_unsent(made.chapters)] == ["- Ask Ines"]
 
 
 async def test_a_change_that_the_model_writes_is_not_written_twice(
@@ -57,4 +57,4 @@ async def test_a_line_that_is_longer_than_a_chapter_is_counted_and_can_be_put_ba
     text = made.chapters[-1].text
     assert "again and again" not in text
     assert any("again and again" in each for each in made.audit["cut"])
-    assert any("again and again" in each.statement.text for each in list_left(made.chapters))
+    assert any("again and again" in each.statement.text for each in list_unsent(made.chapters))

@@ -6,7 +6,7 @@ from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.outlook import LINE, Outlook, read_opening, read_outlook
 from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.extraction.extract import extract
-from agent.compaction.extraction.phrases import FRAMES
+from agent.compaction.extraction.phrases import PHRASES
 from agent.compaction.policy import ChapterForm
 from agent.compaction.skills import SKILLS
 from agent.context.summary import Summary
@@ -45,9 +45,9 @@ def test_what_is_not_verified_and_none_are_left_out() -> None:
     assert not read_outlook(summary(written("None.", "None.")))
 
 
-@pytest.mark.parametrize("language", FRAMES)
+@pytest.mark.parametrize("language", PHRASES)
 def test_what_code_quotes_of_the_last_request_is_no_next_step(language: str) -> None:
-    quoted = f"- {FRAMES[language].last_request}: “And now?” [#9]"
+    quoted = f"- {PHRASES[language].last_request}: “And now?” [#9]"
     assert (
         read_outlook(summary(written("None.", f"- Test it [#8]\n{quoted}"))).next_step == "Test it"
     )

@@ -2,20 +2,20 @@
 
 import pytest
 
-from agent.compaction.extraction.decisions import find_settled
+from agent.compaction.extraction.decisions import find_decisions
 from agent.messages import AgentMessage
 from agent.search.values import IndexEntry, Weight
 from tests.agent.conversations import user
 
 
 def weights(*said: str) -> dict[str, Weight]:
-    entries, _ = find_settled([user(1, text) for text in said], [])
+    entries, _ = find_decisions([user(1, text) for text in said], [])
     return {entry.value: entry.weight for entry in entries}
 
 
 def changes(*said: str) -> list[str]:
     messages: list[AgentMessage] = [user(number, text) for number, text in enumerate(said, 1)]
-    return [each.render() for each in find_settled(messages, [])[1]]
+    return [each.render() for each in find_decisions(messages, [])[1]]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_entries_of_earlier_versions_still_load_and_the_new_ones_survive_storage
     old = IndexEntry.from_list(["8443", 1, "the port"])
     assert old == IndexEntry("8443", 1, "the port")
     assert old.as_list() == ["8443", 1, "the port"]
-    (new,) = find_settled([user(1, "The gate code is 4417.")], [])[0]
+    (new,) = find_decisions([user(1, "The gate code is 4417.")], [])[0]
     assert IndexEntry.from_list(new.as_list()) == new
     assert new.render() == "- 4417 [#1] The gate code is"
 
@@ -204,7 +204,7 @@ def test_one_of_several_values_with_the_same_words_is_not_the_value() -> None:
 
 
 def test_a_settled_sentence_is_shown_without_its_markdown() -> None:
-    entries, _ = find_settled([user(1, "- **Room**: B12.")], [])
+    entries, _ = find_decisions([user(1, "- **Room**: B12.")], [])
     assert [entry.words for entry in entries] == ["Room: B12."]
 
 
@@ -219,8 +219,8 @@ def test_what_was_changed_is_changed_again(second: str) -> None:
     said = ["The gate code is 4417.", second, "The gate code is now 6639."]
     found = changes(*said)
     assert [line.partition("→ ")[2] for line in found] == ["5528 [#1 #2]", "6639 [#2 #3]"]
-    entries, _ = find_settled([user(n, text) for n, text in enumerate(said[:2], 1)], [])
-    (later,) = find_settled([user(3, said[2])], entries)[1]  # in the next chapter
+    entries, _ = find_decisions([user(n, text) for n, text in enumerate(said[:2], 1)], [])
+    (later,) = find_decisions([user(3, said[2])], entries)[1]  # in the next chapter
     assert (later.old, later.new) == ("5528", "6639")
 
 

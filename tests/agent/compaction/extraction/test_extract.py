@@ -7,7 +7,7 @@ import pytest
 from agent.audit.facts.languages import find_language
 from agent.authorship.typed import TypedText, read_typed_words
 from agent.compaction.extraction.extract import extract
-from agent.compaction.extraction.phrases import ENGLISH, FRAMES, choose_frame
+from agent.compaction.extraction.phrases import ENGLISH, PHRASES, choose_phrases
 from agent.compaction.instructions.pins import find_pins
 from agent.messages import AgentMessage, RawTokens
 from tests.agent.conversations import COUNTER, assistant, user
@@ -81,12 +81,12 @@ SAID = {
 @pytest.mark.parametrize("language", SAID)
 def test_the_frame_speaks_the_users_language(language: str) -> None:
     first, second = SAID[language]
-    frame = FRAMES[language]
+    phrases = PHRASES[language]
     messages = [user(1, first), assistant(2, "Here: 42."), user(3, second), assistant(4, "Done.")]
     text = extract(messages, RawTokens(800), COUNTER)
-    assert frame.note in text
-    assert f"- {frame.wrote}: “{first}” [#1]" in text
-    assert f"- {frame.answered}: “Done.” [#4]" in text
+    assert phrases.note in text
+    assert f"- {phrases.wrote}: “{first}” [#1]" in text
+    assert f"- {phrases.answered}: “Done.” [#4]" in text
     assert (ENGLISH.wrote in text) == (language == "en")
 
 
@@ -103,11 +103,11 @@ def test_the_frame_speaks_the_users_language(language: str) -> None:
     ],
 )
 def test_for_any_other_language_the_frame_is_english(said: str) -> None:
-    assert choose_frame([user(1, said)]) == ENGLISH
+    assert choose_phrases([user(1, said)]) == ENGLISH
 
 
 def test_most_of_the_messages_decide_and_words_of_others_do_not() -> None:
     quoted = "\n".join(f"> The invoice of the boat is for you, line {n}." for n in range(9))
     messages = [user(1, "ok"), user(3, f"Wo ist die Rechnung?\n\n{quoted}"), user(5, "danke")]
-    assert choose_frame(messages) == FRAMES["de"]
+    assert choose_phrases(messages) == PHRASES["de"]
     assert find_language("12345 !!") == ""

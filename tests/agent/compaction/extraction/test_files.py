@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.extraction.files import list_touched
+from agent.compaction.extraction.files import list_touched_files
 from agent.compaction.ladder import summarise
-from agent.compaction.policy import ChapterForm, Engine, Policy
+from agent.compaction.policy import ChapterForm, Method, Policy
 from agent.context.summary import FILES
 from agent.messages import AgentMessage, RawTokens
 from agent.model.client import Client
@@ -27,7 +27,7 @@ def touched(
 ) -> str:
     messages = [each for call in calls for each in call]
     return "\n".join(
-        list_touched(
+        list_touched_files(
             messages, known=known, earlier=earlier, tokens=RawTokens(tokens), counter=COUNTER
         )
     )
@@ -122,11 +122,11 @@ WORK = [
 ]
 
 
-@pytest.mark.parametrize("engine", [Engine.SERIALISED, Engine.EXTRACT])
+@pytest.mark.parametrize("engine", [Method.SERIALISED, Method.EXTRACT])
 async def test_a_chapter_names_them_whoever_wrote_it(
-    client: Client, server: DemoServer, engine: Engine
+    client: Client, server: DemoServer, engine: Method
 ) -> None:
-    if engine != Engine.EXTRACT:
+    if engine != Method.EXTRACT:
         server.script.reply(GOOD.replace("#2", "#4"))
     written = await summarise(job(client, WORK, policy=Policy(engine=engine)))
     body, _, work = written.chapters[0].text.partition("## Current work and next step")
@@ -149,7 +149,7 @@ async def test_the_short_form_has_no_room_for_them(client: Client, server: DemoS
         job(
             client,
             WORK,
-            policy=Policy(engine=Engine.EXTRACT, summary_form=ChapterForm.SHORT),
+            policy=Policy(engine=Method.EXTRACT, summary_form=ChapterForm.SHORT),
         )
     )
     assert "Files changed" not in written.chapters[0].text

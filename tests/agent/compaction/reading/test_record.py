@@ -13,9 +13,9 @@ from agent.compaction.policy import ChapterForm
 from agent.compaction.reading.headings import _OTHER_NAMES, fold
 from agent.compaction.reading.notation import Covered
 from agent.compaction.reading.record import read_record, read_rest
+from agent.compaction.reading.replies import read_valid_record
 from agent.compaction.skills import HEADINGS, INSTRUCTIONS, SKILLS
 from agent.compaction.writing.continuing import read_complete
-from agent.compaction.writing.drafting import verify
 from agent.model.client import Client
 from agent.model.reply import Reply
 from demo.api.server import DemoServer
@@ -409,7 +409,7 @@ async def test_a_good_summary_costs_one_request_and_is_stored_alone(
 
 def test_what_is_verified_is_the_record_alone() -> None:
     reply = Reply([text(f"Here:\n\n{RECORD}\n\nBye, and take care!")], "end_turn", complete=True)
-    assert verify(reply, [user(5, "x" * 3_000), user(40)]) == RECORD
+    assert read_valid_record(reply, [user(5, "x" * 3_000), user(40)]) == RECORD
 
 
 @pytest.mark.parametrize("depth", [800, 5_000])

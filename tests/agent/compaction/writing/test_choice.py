@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.ladder import summarise
 from agent.compaction.plan import Plan
-from agent.compaction.policy import ENGINES, Engine, Policy, Reason
+from agent.compaction.policy import METHODS, Method, Policy, Reason
 from agent.compaction.skills import HEADINGS
 from agent.compaction.writing.choice import CHUNK_SHARES, MARGIN, Choice, choose, split_into_parts
 from agent.compaction.writing.job import Job
@@ -55,7 +55,7 @@ def jobs(draw: st.DrawFn) -> Job:
         chapters=chapters,
         used=draw(st.integers(0, made.limits.window)),
         policy=Policy(
-            engine=draw(st.sampled_from([Engine.AUTO, Engine.AUTO, *ENGINES])),
+            engine=draw(st.sampled_from([Method.AUTO, Method.AUTO, *METHODS])),
             input_characters=draw(st.sampled_from([0, 0, 20_000])),
         ),
         counter=COUNTER,
@@ -73,8 +73,8 @@ def jobs(draw: st.DrawFn) -> Job:
 def test_the_engine_that_is_named_before_is_the_one_that_writes(job: Job) -> None:
     choice = choose(job)
     written = asyncio.run(summarise(job))
-    event(f"{choice.engine}: {choice.reason}")
-    assert (written.engine, written.reason) == (choice.engine, choice.reason)
+    event(f"{choice.method}: {choice.reason}")
+    assert (written.method, written.reason) == (choice.method, choice.reason)
     assert written.failures == list(choice.skipped)
     assert written.dollars == choice.dollars
 
@@ -87,19 +87,19 @@ def job(**values: object) -> Job:
     return replace(base, **values)
 
 
-def by(engine: Engine, **values: object) -> Choice:
+def by(engine: Method, **values: object) -> Choice:
     return choose(job(policy=Policy(engine=engine), **values))
 
 
 def test_prices_count_what_is_read_and_what_is_written_in_dollars() -> None:
     own = job().own
     dear = replace(own, name="dear", prices=replace(own.prices, input=0.0, output=1_000.0))
-    assert by(Engine.SERIALISED).price == pytest.approx(0.02, rel=0.3)
+    assert by(Method.SERIALISED).price == pytest.approx(0.02, rel=0.3)
     # It reads for nothing, but what it writes costs more than to read the cache.
     choice = choose(job(warm=True, writer=dear))
-    assert choice.engine == Engine.WARM_PREFIX
-    assert choice.price < choice.dollars[Engine.SERIALISED]
-    assert by(Engine.EXTRACT).price == 0.0
+    assert choice.method == Method.WARM_PREFIX
+    assert choice.price < choice.dollars[Method.SERIALISED]
+    assert by(Method.EXTRACT).price == 0.0
 
 
 def test_a_way_that_does_not_fit_is_skipped_and_named() -> None:
@@ -107,8 +107,8 @@ def test_a_way_that_does_not_fit_is_skipped_and_named() -> None:
     long = [user(n, "word " * 400) for n in range(1, 21)]
     made = Context("claude-test", LIMITS, messages=long)
     choice = choose(job(context=made, plan=Plan(long, []), writer=Model("small", small)))
-    assert choice.engine == Engine.CHUNKS
-    assert [failure.step for failure in choice.skipped] == [Engine.SERIALISED]
+    assert choice.method == Method.CHUNKS
+    assert [failure.step for failure in choice.skipped] == [Method.SERIALISED]
     assert choice.reason == Reason.TOO_LARGE
 
 
@@ -119,14 +119,14 @@ def test_parts_leave_room_for_reply_and_instruction(window: int, reserve: int) -
     long = [user(n, "word " * 400) for n in range(1, 601)]
     made = Context("claude-test", LIMITS, messages=long)
     read = job(context=made, plan=Plan(long, []), writer=writer)
-    parts = split_into_parts(read, Engine.CHUNKS)
+    parts = split_into_parts(read, Method.CHUNKS)
     assert len(parts) > 1
     assert all(MARGIN * part.tokens <= CHUNK_SHARES[0] * (window - reserve) for part in parts)
 
 
 def test_a_job_without_a_model_can_be_looked_at_but_not_done() -> None:
     looked_at = job()
-    assert choose(looked_at).engine == Engine.SERIALISED
+    assert choose(looked_at).method == Method.SERIALISED
     with pytest.raises(AssertionError, match="only be looked at"):
         asyncio.run(summarise(looked_at))
 

@@ -1,4 +1,4 @@
-"""A reply that was cut at its limit is never stored as it is, whichever rung asked for it."""
+"""A reply that was cut at its limit is never stored as it is, whichever method asked for it."""
 
 import re
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent.compaction.ladder import summarise
-from agent.compaction.policy import ChapterForm, Engine, Policy
+from agent.compaction.policy import ChapterForm, Method, Policy
 from agent.compaction.reading.notation import Covered
 from agent.compaction.reading.record import read_record
 from agent.compaction.skills import HEADINGS, SKILLS
@@ -19,7 +19,7 @@ from demo.api.server import DemoServer
 from tests.agent.compaction.jobs import chapter, job, prompt
 from tests.agent.conversations import text
 
-RUNGS = [Engine.WARM_PREFIX, Engine.SERIALISED, Engine.CHUNKS, Engine.WITHOUT_OVERSIZED]
+METHODS = [Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_OVERSIZED]
 FACT = "- Release 4.2.1 was deployed to eu-west-1 [#2]"
 TASK = "- Pending: write the notes to docs/notes.md [#3]"
 WHOLE = chapter(FACT, sections={"Progress": TASK, HEADINGS[-1]: "- Write the notes [#3]"})
@@ -32,14 +32,14 @@ def cut(written: str, reason: str = "max_tokens") -> ScriptedReply:
     return ScriptedReply((text(written),), stop_reason=reason)
 
 
-async def write(client: Client, engine: Engine = Engine.AUTO, **values: Any) -> WrittenSummary:
+async def write(client: Client, engine: Method = Method.AUTO, **values: Any) -> WrittenSummary:
     return await summarise(job(client, policy=Policy(engine=engine, **values)))
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
-@pytest.mark.parametrize("engine", RUNGS)
+@pytest.mark.parametrize("engine", METHODS)
 async def test_the_rest_is_asked_for_and_nothing_is_missing(
-    client: Client, server: DemoServer, engine: Engine, reason: str
+    client: Client, server: DemoServer, engine: Method, reason: str
 ) -> None:
     server.script.reply(cut(BROKEN, reason)).reply(REST)
     written = await write(client, engine)
@@ -49,7 +49,7 @@ async def test_the_rest_is_asked_for_and_nothing_is_missing(
     assert "- Write the notes [#3]" in made.text
     assert "Pending: write the notes to\n" not in made.text
     assert written.audit["unwritten"] == []
-    assert (written.engine, written.calls, written.rejected) == (engine, 2, 0)
+    assert (written.method, written.calls, written.rejected) == (engine, 2, 0)
     first, second = map(prompt, server.script.requests)
     assert "<written>" not in first
     assert f"<written>\n{BROKEN.partition('## Progress')[0].strip()}\n</written>" in second
@@ -87,23 +87,23 @@ async def test_a_rest_that_is_cut_too_is_told(client: Client, server: DemoServer
     assert written.calls == 2
 
 
-@pytest.mark.parametrize("engine", RUNGS)
+@pytest.mark.parametrize("engine", METHODS)
 async def test_a_model_that_is_always_cut_is_told_and_bounded(
-    client: Client, server: DemoServer, engine: Engine
+    client: Client, server: DemoServer, engine: Method
 ) -> None:
     server.script.reply(cut(BROKEN), always=True)
     written = await write(client, engine)
     assert FACT in written.chapters[0].text
     assert "write the notes to" not in written.chapters[0].text.partition("The user's last")[0]
     assert written.audit["unwritten"] == ["Progress", *MISSING]
-    assert (written.engine, written.calls, len(server.script.requests)) == (engine, 2, 2)
+    assert (written.method, written.calls, len(server.script.requests)) == (engine, 2, 2)
 
 
 async def test_in_parts_each_may_be_cut_and_all_together_are_bounded(
     client: Client, server: DemoServer
 ) -> None:
     server.script.reply(cut(BROKEN), always=True)
-    written = await write(client, Engine.CHUNKS, input_characters=3_000)
+    written = await write(client, Method.CHUNKS, input_characters=3_000)
     parts = [request for request in server.script.requests if "<written>" not in prompt(request)]
     assert len(parts) > 3
     assert len(server.script.requests) - len(parts) == written.continued == MOST_CONTINUED
@@ -119,7 +119,7 @@ async def test_where_the_rest_cannot_be_had_what_is_whole_is_kept_and_the_lack_i
     written = await write(client)
     assert FACT in written.chapters[0].text
     assert written.audit["unwritten"] == ["Progress", *MISSING]
-    assert written.engine == Engine.SERIALISED
+    assert written.method == Method.SERIALISED
 
 
 async def test_a_rest_that_is_late_costs_nothing_of_what_is_whole(
@@ -128,7 +128,7 @@ async def test_a_rest_that_is_late_costs_nothing_of_what_is_whole(
     server.script.reply(cut(BROKEN))
     gate = server.script.stall("## Progress")
     written = await summarise(job(client, time_up=gate.wait_reached))
-    assert (written.engine, written.reason) == (Engine.SERIALISED, "time up")
+    assert (written.method, written.reason) == (Method.SERIALISED, "time up")
     assert FACT in written.chapters[0].text
     assert written.audit["unwritten"] == ["Progress", *MISSING]
 
@@ -136,7 +136,7 @@ async def test_a_rest_that_is_late_costs_nothing_of_what_is_whole(
 async def test_less_than_half_of_a_record_is_none(client: Client, server: DemoServer) -> None:
     server.script.reply(cut("## Overview\nThey deploy.\n## Decisions\n- Dep"), always=True)
     written = await write(client)
-    assert written.engine == Engine.EXTRACT
+    assert written.method == Method.EXTRACT
     assert "before half of it was written" in written.failures[0].cause
     assert len(server.script.requests) == 3
 

@@ -1,4 +1,4 @@
-"""Summary requests, what is accepted of the replies, and sizes; `test_ladder` has the rungs."""
+"""Summary requests, what is accepted of the replies, and sizes; `test_ladder` has the methods."""
 
 import asyncio
 import re
@@ -16,9 +16,8 @@ from agent.compaction.plan import Plan
 from agent.compaction.policy import ChapterForm, Policy
 from agent.compaction.reading.notation import Covered
 from agent.compaction.reading.record import read_record
-from agent.compaction.reading.replies import MISSING
+from agent.compaction.reading.replies import MISSING, read_valid_record
 from agent.compaction.skills import FULL, HEADINGS, INSTRUCTIONS, SKILLS
-from agent.compaction.writing.drafting import verify
 from agent.compaction.writing.job import Job, WrittenSummary
 from agent.compaction.writing.requests import (
     Form,
@@ -33,7 +32,7 @@ from agent.compaction.writing.requests import (
     write_warm_instruction,
 )
 from agent.context.assemble import Context
-from agent.context.pruning import HEAD, TAIL, preview_text
+from agent.context.shortening.texts import HEAD, TAIL, preview_text
 from agent.context.summary import CURRENT_WORK, FACTS, KNOWN_HEADINGS
 from agent.errors import AgentError, ErrorCode
 from agent.messages import AgentMessage
@@ -374,7 +373,7 @@ def reply(*blocks: Any, stop_reason: str = "end_turn") -> Reply:
 )
 def test_verify_rejects(written: Reply, reason: str) -> None:
     with pytest.raises(SummaryRejected, match=reason):
-        verify(written, HISTORY)
+        read_valid_record(written, HISTORY)
 
 
 @pytest.mark.parametrize(
@@ -387,15 +386,15 @@ def test_verify_rejects(written: Reply, reason: str) -> None:
     ],
 )
 def test_verify_accepts(written: Reply) -> None:
-    assert verify(written, HISTORY) == written.blocks[-1]["text"].strip()
+    assert read_valid_record(written, HISTORY) == written.blocks[-1]["text"].strip()
 
 
 def test_a_summary_may_be_as_long_as_what_it_replaces() -> None:
     written = reply(text(record("x" * 5_000)))
-    assert verify(written, [user(1, "y" * 6_000)])
+    assert read_valid_record(written, [user(1, "y" * 6_000)])
     with pytest.raises(SummaryRejected, match="longer"):
-        verify(written, [user(1, "y" * 4_000)])
-    assert verify(written, [user(1, "y" * 4_000)], previous="z" * 2_000)
+        read_valid_record(written, [user(1, "y" * 4_000)])
+    assert read_valid_record(written, [user(1, "y" * 4_000)], previous="z" * 2_000)
 
 
 @pytest.mark.parametrize(
@@ -430,7 +429,7 @@ async def test_a_later_compaction_appends_and_leaves_the_chapters_before_it_alon
     assert "None." not in made.chapters[1].text
     assert so_far == [chapter(1, 4)]
     assert spent[0][0] == "claude-summary"
-    assert spent[0][1].prompt > 0
+    assert spent[0][1].request_tokens > 0
     assert made.audit["calls"] == 1
     [request] = server.script.requests
     assert request.system_text == FULL.text
@@ -495,7 +494,7 @@ async def test_every_call_fits_the_window_of_the_model_that_writes(
     history = [user(n, unit * size) for n, size in enumerate([2_000, 10, 20_000, 3_000, 90_000], 1)]
     made = await run(client, history, chapters(4, 900), window=window, focus="y" * 500)
     assert_every_call_fits(server, window)
-    assert made.engine == ("serialised" if window == 200_000 else "without oversized messages")
+    assert made.method == ("serialised" if window == 200_000 else "without oversized messages")
 
 
 async def test_every_call_fits_beside_the_records_that_the_calls_before_it_wrote(
@@ -504,7 +503,7 @@ async def test_every_call_fits_beside_the_records_that_the_calls_before_it_wrote
     server.script.reply(bulleted(5_000), always=True)
     made = await run(client, [user(n, "x" * 5_000) for n in range(1, 31)], window=16_000)
     assert made.audit["calls"] > 5
-    assert made.engine == "chunks"
+    assert made.method == "chunks"
     assert_every_call_fits(server, 16_000)
 
 
@@ -515,7 +514,7 @@ async def test_every_call_fits_a_summary_model_of_a_small_window(
     server.script.reply(bulleted(3_000), always=True)
     history = [user(n, "x" * 7_000) for n in range(9, 19)]
     made = await run(client, history, chapters(5, 8_000), window=200_000, writers=16_000)
-    assert made.engine == "chunks"
+    assert made.method == "chunks"
     assert made.audit["calls"] > 1
     assert {r.body["max_tokens"] for r in server.script.requests} == {limits_of(16_000).reserve}
     assert_every_call_fits(server, 16_000)

@@ -1,4 +1,4 @@
-"""The short form through every rung of the ladder: five parts, and a limit that is hard."""
+"""The short form through every method of the ladder: five parts, and a limit that is hard."""
 
 import re
 from dataclasses import replace
@@ -8,9 +8,9 @@ import pytest
 
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.cutting import cut_at_bullets, drop_unfinished
-from agent.compaction.extraction.phrases import choose_frame
+from agent.compaction.extraction.phrases import choose_phrases
 from agent.compaction.ladder import summarise
-from agent.compaction.policy import SHORT_TOKENS, ChapterForm, Engine, Policy
+from agent.compaction.policy import SHORT_TOKENS, ChapterForm, Method, Policy
 from agent.compaction.skills import FULL, INSTRUCTIONS, SKILLS
 from agent.compaction.writing.job import WrittenSummary
 from agent.messages import RawTokens
@@ -34,7 +34,7 @@ TOO_LONG = chapter(*CHECKS, standing=STANDING, skill=SHORT)
 FITTING = chapter(*CHECKS[:10], standing=STANDING, skill=SHORT)
 
 
-def policy(engine: Engine = Engine.AUTO, **changes: Any) -> Policy:
+def policy(engine: Method = Method.AUTO, **changes: Any) -> Policy:
     return Policy(summary_form=ChapterForm.SHORT, engine=engine, **changes)
 
 
@@ -43,24 +43,24 @@ def size(written: WrittenSummary, factor: Factor = LIMITS.factor) -> int:
     return factor.apply(COUNTER.count(written.chapters[-1].text))
 
 
-async def write(client: Client, engine: Engine = Engine.AUTO, **values: Any) -> WrittenSummary:
+async def write(client: Client, engine: Method = Method.AUTO, **values: Any) -> WrittenSummary:
     values = {"policy": policy(engine), "messages": CHECKED} | values
     return await summarise(job(client, **values))
 
 
-RUNGS = [Engine.WARM_PREFIX, Engine.SERIALISED, Engine.CHUNKS, Engine.WITHOUT_OVERSIZED]
+METHODS = [Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_OVERSIZED]
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.5])
-@pytest.mark.parametrize("engine", RUNGS)
-async def test_no_rung_stores_more_than_the_limit_and_none_cuts_a_statement(
-    client: Client, server: DemoServer, engine: Engine, factor: float
+@pytest.mark.parametrize("engine", METHODS)
+async def test_no_method_stores_more_than_the_limit_and_none_cuts_a_statement(
+    client: Client, server: DemoServer, engine: Method, factor: float
 ) -> None:
     """Given back once, it is as long as before."""
     limits = replace(LIMITS, factor=Factor(factor, 0))
     server.script.reply(TOO_LONG, always=True)
     written = await write(client, engine, limits=limits)
-    assert (written.engine, written.calls) == (engine, 2)
+    assert (written.method, written.calls) == (engine, 2)
     (made,) = written.chapters
     bullets = re.findall(r"^- Check.*", made.text, re.M)
     assert bullets == CHECKS[: len(bullets)]
@@ -112,7 +112,7 @@ async def test_parts_are_merged_before_anything_is_cut(client: Client, server: D
     for half in halves:
         server.script.reply(chapter(*half, skill=SHORT))
     server.script.reply(TOO_LONG, always=True)
-    by_parts = policy(Engine.CHUNKS, input_characters=10_000)
+    by_parts = policy(Method.CHUNKS, input_characters=10_000)
     written = await write(client, messages=history, policy=by_parts)
     *parts, merge, again = map(prompt, server.script.requests)
     assert len(parts) == 2
@@ -133,11 +133,11 @@ async def test_an_extract_and_a_long_request_fit_too(
     ]
     limits = replace(LIMITS, factor=Factor(1.5, 0))
     written = await write(client, messages=history, cut=18, limits=limits)
-    assert written.engine == "extract"
+    assert written.method == "extract"
     assert size(written, limits.factor) <= SHORT_TOKENS
     lines = written.chapters[0].text.splitlines()
     assert {line[3:] for line in lines if line.startswith("## ")} < {*SHORT.headings}
-    assert f"{choose_frame(history).last_request}: “{words[:9]}" in lines[-1]
+    assert f"{choose_phrases(history).last_request}: “{words[:9]}" in lines[-1]
 
 
 async def test_what_has_no_bullets_to_leave_out_is_no_short_summary(
@@ -146,7 +146,7 @@ async def test_what_has_no_bullets_to_leave_out_is_no_short_summary(
     wall = chapter(skill=SHORT, sections={"Facts and values": SAID.replace("\n", " ")})
     server.script.reply(wall, always=True)
     written = await write(client)
-    assert written.engine == "extract"
+    assert written.method == "extract"
     assert "has no bullets that could be left out" in written.failures[0].cause
 
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from chat.errors import Refused
-from chat.services.library.files import inspect
+from chat.services.library.files import inspect_file
 from tests.support.pictures import picture
 
 WESTERN = "Größe;Stück\nKäse “extra”;3 € – schön\nNão, señor, à l’opéra\n"
@@ -20,7 +20,7 @@ RUSSIAN = "Товар;Количество\nяблочный сок;три бу�
 
 def read(data: bytes) -> tuple[str, str]:
     """The text, and what its file's type is said to be."""
-    found = inspect("list.csv", data, owner_id=1)
+    found = inspect_file("list.csv", data, owner_id=1)
     return found.data.decode(), found.original_type.removeprefix("text/plain; charset=")
 
 

@@ -13,7 +13,7 @@ from PIL import Image, JpegImagePlugin, PngImagePlugin
 
 from chat.errors import Refused
 from chat.services.library import images
-from chat.services.library.files import inspect
+from chat.services.library.files import inspect_file
 from chat.services.library.images import MAX_BYTES, MAX_EDGE
 from tests.support.pictures import picture
 
@@ -35,13 +35,13 @@ def png(*chunks: bytes, size: tuple[int, int] = (8, 8), rows: int = 8) -> bytes:
 def outcome(data: bytes) -> str:
     """The kind of the file, or the code of the refusal, which has words. Nothing else is raised."""
     try:
-        return inspect("a.png", data, owner_id=1).kind
+        return inspect_file("a.png", data, owner_id=1).kind
     except Refused as refusal:
         return refusal.code if refusal.message.startswith("a.png ") else ""
 
 
 def decoded(data: bytes) -> Image.Image:
-    image = Image.open(BytesIO(inspect("a", data, owner_id=1).data))
+    image = Image.open(BytesIO(inspect_file("a", data, owner_id=1).data))
     image.load()
     return image
 
@@ -88,7 +88,7 @@ IPTC = b"\xff\xed" + struct.pack(">H", 2 + 14 + len(SECRET)) + b"Photoshop 3.0\0
     ],
 )
 def test_nothing_but_pixels_is_kept(data: bytes) -> None:
-    kept = inspect("a", data, owner_id=1)
+    kept = inspect_file("a", data, owner_id=1)
     assert kept.kind == "image"
     assert SECRET not in kept.data
     image = decoded(data)
@@ -116,7 +116,9 @@ def test_a_large_photo_is_turned_upright_and_scaled() -> None:
 
 def test_a_damaged_note_of_the_orientation_does_not_matter() -> None:
     assert (
-        inspect("a", picture(kind="JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff"), owner_id=1).kind
+        inspect_file(
+            "a", picture(kind="JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff"), owner_id=1
+        ).kind
         == "image"
     )
 
@@ -166,7 +168,7 @@ def test_what_stays_too_large_as_png_becomes_a_jpeg() -> None:
     noise = Image.frombytes("RGBA", (1_000, 1_000), randbytes(4_000_000))
     out = BytesIO()
     noise.save(out, "PNG", compress_level=0)
-    found = inspect("noise.png", out.getvalue(), owner_id=1)
+    found = inspect_file("noise.png", out.getvalue(), owner_id=1)
     assert found.media_type == "image/jpeg"
     assert len(found.data) <= MAX_BYTES
 
@@ -192,7 +194,7 @@ def test_what_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     state: list[object] = []
     monkeypatch.setattr(images, "_rewritten", state.append)
     with pytest.raises(Refused, match="too many pixels") as refused:
-        inspect("bomb.png", make(), owner_id=1)
+        inspect_file("bomb.png", make(), owner_id=1)
     assert refused.value.code == "file_too_large"
     assert not state
 
@@ -211,7 +213,7 @@ def test_a_large_photo_is_never_decoded_whole(monkeypatch: pytest.MonkeyPatch) -
         return load(image)
 
     monkeypatch.setattr(JpegImagePlugin.JpegImageFile, "load", watched)
-    inspect("a", picture((8_064, 6_048), kind="JPEG"), owner_id=1)
+    inspect_file("a", picture((8_064, 6_048), kind="JPEG"), owner_id=1)
     assert sizes[0] == (2_016, 1_512)
 
 
@@ -276,7 +278,7 @@ def test_images_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(images, "_rewritten", watched)
     data = picture((1_500, 1_500))
     threads = [
-        threading.Thread(target=inspect, args=("a", data), kwargs={"owner_id": owner})
+        threading.Thread(target=inspect_file, args=("a", data), kwargs={"owner_id": owner})
         for owner in range(6)
     ]
     for thread in threads:

@@ -54,10 +54,10 @@ def system(conversation: Conversation) -> list[str]:
 
 
 def test_a_fact_is_kept_once_whatever_its_spelling(user: User) -> None:
-    first, new = memories.remember(user.pk, " Likes\n short  answers. ", AGENT)
+    first, new = memories.remember_fact(user.pk, " Likes\n short  answers. ", AGENT)
     assert (first.text, new) == ("Likes short answers.", True)
-    assert memories.remember(user.pk, "likes SHORT answers", USER) == (first, False)
-    other, new = memories.remember(make_user("bob").pk, "Likes short answers.", USER)
+    assert memories.remember_fact(user.pk, "likes SHORT answers", USER) == (first, False)
+    other, new = memories.remember_fact(make_user("bob").pk, "Likes short answers.", USER)
     assert new
     assert other.pk != first.pk
 
@@ -68,69 +68,69 @@ def test_a_fact_is_kept_once_whatever_its_spelling(user: User) -> None:
 )
 def test_what_cannot_be_kept_is_refused_with_words(user: User, text: str, code: str) -> None:
     with pytest.raises(Refused) as refused:
-        memories.remember(user.pk, text, USER)
+        memories.remember_fact(user.pk, text, USER)
     assert refused.value.code == code
 
 
 def test_there_is_a_limit_to_how_many_are_kept(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memories, "MAX_MEMORIES", 2)
     for text in ("One", "Two"):
-        memories.remember(user.pk, text, USER)
+        memories.remember_fact(user.pk, text, USER)
     with pytest.raises(Refused, match="Delete some first"):
-        memories.remember(user.pk, "Three", USER)
-    assert memories.remember(user.pk, "two.", USER)[1] is False
+        memories.remember_fact(user.pk, "Three", USER)
+    assert memories.remember_fact(user.pk, "two.", USER)[1] is False
 
 
 def test_recall_finds_by_words_the_best_first(user: User) -> None:
     for text in ("Lives in Graz", "Works in Graz with Django", "Has a cat"):
-        memories.remember(user.pk, text, USER)
-    assert [m.text for m in memories.recall(user.pk, "Django in Graz?")] == [
+        memories.remember_fact(user.pk, text, USER)
+    assert [m.text for m in memories.recall_facts(user.pk, "Django in Graz?")] == [
         "Works in Graz with Django",
         "Lives in Graz",
     ]
-    assert [m.text for m in memories.recall(user.pk)][-1] == "Has a cat"
-    assert memories.recall(user.pk, "dog") == []
-    assert memories.recall(user.pk, "*\"' OR (") == []
+    assert [m.text for m in memories.recall_facts(user.pk)][-1] == "Has a cat"
+    assert memories.recall_facts(user.pk, "dog") == []
+    assert memories.recall_facts(user.pk, "*\"' OR (") == []
 
 
 def test_a_deleted_fact_is_told_no_more_and_can_be_restored_for_a_moment(
     user: User, conversation: Conversation
 ) -> None:
-    memory, _ = memories.remember(user.pk, "Likes tea", AGENT)
-    memories.forget(user.pk, memory.pk)
-    assert memories.recall(user.pk) == []
+    memory, _ = memories.remember_fact(user.pk, "Likes tea", AGENT)
+    memories.forget_fact(user.pk, memory.pk)
+    assert memories.recall_facts(user.pk) == []
     assert "Likes tea" not in str(system(conversation))
     assert sweep() == 0
-    assert memories.restore(user.pk, memory.pk) == memory
+    assert memories.restore_fact(user.pk, memory.pk) == memory
     assert "Likes tea" in str(system(conversation))
-    memories.forget(user.pk, memory.pk)
+    memories.forget_fact(user.pk, memory.pk)
     past = timezone.now() - timedelta(seconds=31)
     Memory.everything.filter(pk=memory.pk).update(deleted_at=past)
     assert sweep() == 1
     with pytest.raises(Memory.DoesNotExist):
-        memories.restore(user.pk, memory.pk)
+        memories.restore_fact(user.pk, memory.pk)
 
 
 def test_what_was_deleted_a_moment_ago_is_remembered_anew(user: User) -> None:
-    memory, _ = memories.remember(user.pk, "Likes tea", AGENT)
-    memories.forget(user.pk, memory.pk)
-    again, new = memories.remember(user.pk, "likes tea.", USER)
+    memory, _ = memories.remember_fact(user.pk, "Likes tea", AGENT)
+    memories.forget_fact(user.pk, memory.pk)
+    again, new = memories.remember_fact(user.pk, "likes tea.", USER)
     assert new
-    assert memories.recall(user.pk) == [again]
+    assert memories.recall_facts(user.pk) == [again]
 
 
 def test_nobody_forgets_for_another(user: User) -> None:
-    memory, _ = memories.remember(user.pk, "Mine", USER)
+    memory, _ = memories.remember_fact(user.pk, "Mine", USER)
     with pytest.raises(Memory.DoesNotExist):
-        memories.forget(make_user("bob").pk, memory.pk)
-    assert memories.forget(user.pk, memory.pk) == "Mine"
+        memories.forget_fact(make_user("bob").pk, memory.pk)
+    assert memories.forget_fact(user.pk, memory.pk) == "Mine"
     with pytest.raises(Memory.DoesNotExist):
-        memories.restore(make_user("eve").pk, memory.pk)
+        memories.restore_fact(make_user("eve").pk, memory.pk)
 
 
 @pytest.mark.parametrize("text", ODD)
 def test_any_text_is_kept_as_it_is_and_cannot_leave_its_place(user: User, text: str) -> None:
-    kept, _ = memories.remember(user.pk, text, USER)
+    kept, _ = memories.remember_fact(user.pk, text, USER)
     assert kept.text == " ".join(text.split())
     assert memories.render_prompt_text(user.pk, Factor(1.0, 0)).count("</memories>") == 1
 
@@ -142,7 +142,7 @@ def test_facts_stand_after_the_summary_by_id_and_survive_a_compaction(
     conversation: Conversation,
 ) -> None:
     make_profile()
-    facts = [memories.remember(conversation.owner_id, text, USER)[0] for text in ("B", "A")]
+    facts = [memories.remember_fact(conversation.owner_id, text, USER)[0] for text in ("B", "A")]
     before = system(conversation)
     make_compaction(conversation)
     after = system(conversation)
@@ -160,7 +160,7 @@ def test_no_facts_no_block(conversation: Conversation) -> None:
 def test_the_newest_facts_are_told_where_not_all_fit(user: User, settings: Settings) -> None:
     settings.MEMORY_TOKENS = get_counter().count(memories.HEADING) + 60
     for number in range(10):
-        memories.remember(user.pk, f"Fact number {number:03}", USER)
+        memories.remember_fact(user.pk, f"Fact number {number:03}", USER)
     text = memories.render_prompt_text(user.pk, Factor(1.0, 0))
     assert "number 009" in text
     assert "number 000" not in text
@@ -173,7 +173,7 @@ def test_what_is_told_keeps_within_its_real_tokens(
 ) -> None:
     settings.MEMORY_TOKENS = 400
     for number in range(60):
-        memories.remember(user.pk, f"Fact number {number:03} of a great many", USER)
+        memories.remember_fact(user.pk, f"Fact number {number:03} of a great many", USER)
     text = memories.render_prompt_text(user.pk, Factor(factor, 0))
     assert 340 < get_counter().count(text) * factor <= 400
 
@@ -181,7 +181,7 @@ def test_what_is_told_keeps_within_its_real_tokens(
 async def test_recall_keeps_within_the_room_of_its_round(user: User) -> None:
     def fill() -> None:
         for number in range(60):
-            memories.remember(user.pk, f"Fact number {number:03} of a great many", USER)
+            memories.remember_fact(user.pk, f"Fact number {number:03} of a great many", USER)
 
     await in_db(fill)
     told = await recall(Scope(uuid4(), user.pk, room=200), {})
@@ -212,10 +212,10 @@ def test_facts_are_added_changed_and_deleted_in_the_page(browser: Browser, user:
 
 
 def test_a_change_to_what_another_fact_says_leaves_one(browser: Browser, user: User) -> None:
-    tea, _ = memories.remember(user.pk, "Likes tea", AGENT)
-    memories.remember(user.pk, "Likes coffee", AGENT)
+    tea, _ = memories.remember_fact(user.pk, "Likes tea", AGENT)
+    memories.remember_fact(user.pk, "Likes coffee", AGENT)
     browser.post(f"/memories/{tea.pk}/", {"text": "likes coffee."})
-    assert [m.text for m in memories.recall(user.pk)] == ["Likes coffee"]
+    assert [m.text for m in memories.recall_facts(user.pk)] == ["Likes coffee"]
 
 
 def test_the_dialog_gets_a_row_for_each_change_and_the_text_back(browser: Browser) -> None:
@@ -265,7 +265,7 @@ def test_any_text_is_shown_as_text(browser: Browser, text: str) -> None:
 
 
 def test_nobody_sees_or_changes_anothers(browser: Browser) -> None:
-    theirs, _ = memories.remember(make_user("bob").pk, "Bob's secret", USER)
+    theirs, _ = memories.remember_fact(make_user("bob").pk, "Bob's secret", USER)
     assert "Bob's" not in browser.get("/memories/").content.decode()
     assert browser.post(f"/memories/{theirs.pk}/", {"delete": "1"}).status_code == 404
     assert Memory.objects.filter(pk=theirs.pk).exists()

@@ -25,8 +25,8 @@ def files_are_kept_apart(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def project(user: User) -> Project:
-    made = projects.create(user, "  Sea \n trip ")
-    projects.change(made, {"instructions": "Distances in nautical miles."})
+    made = projects.create_project(user, "  Sea \n trip ")
+    projects.change_project(made, {"instructions": "Distances in nautical miles."})
     return made
 
 
@@ -49,7 +49,9 @@ def test_instructions_stand_between_the_sites_prompt_and_the_conversations_own(
     project: Project, conversation: Conversation
 ) -> None:
     Conversation.objects.filter(pk=conversation.pk).update(system_prompt="Be brief.")
-    assert projects.move(project.owner, [conversation.pk], project) == {None: [conversation.pk]}
+    assert projects.move_conversations(project.owner, [conversation.pk], project) == {
+        None: [conversation.pk]
+    }
     text = static(conversation)
     assert text.index("The project “Sea trip”") < text.index("nautical") < text.index("Be brief.")
     assert text == static(conversation)  # the same bytes again
@@ -60,7 +62,7 @@ def test_instructions_and_files_count_as_the_projects_part_of_the_context(
 ) -> None:
     before = load_state(conversation.pk)
     projects.add_file(project, "log.txt", b"The wind came from the west. " * 40)
-    projects.move(project.owner, [conversation.pk], project)
+    projects.move_conversations(project.owner, [conversation.pk], project)
     after = load_state(conversation.pk)
     assert (before.size.project, before.size.conversation) == (0, after.size.conversation)
     assert after.size.project > 200
@@ -72,9 +74,9 @@ def test_a_change_reaches_the_idle_and_waits_for_the_turn_that_runs(
     project: Project, conversation: Conversation
 ) -> None:
     busy = make_conversation(project.owner, messages=4, project=project)
-    projects.move(project.owner, [conversation.pk, busy.pk], project)
+    projects.move_conversations(project.owner, [conversation.pk, busy.pk], project)
     turn = make_turn(busy)
-    projects.change(project, {"instructions": "Distances in kilometres."})
+    projects.change_project(project, {"instructions": "Distances in kilometres."})
     assert "kilometres" in static(conversation)
     assert "nautical" in static(busy)
     end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED))
@@ -103,7 +105,7 @@ def test_files_come_before_all_messages_and_images_by_number(
     project: Project, conversation: Conversation
 ) -> None:
     projects.add_file(project, "../log.txt", b"West wind.")
-    projects.move(project.owner, [conversation.pk], project)
+    projects.move_conversations(project.owner, [conversation.pk], project)
     first = sent(conversation)["messages"][0]
     listed, document, said = first["content"]
     assert (first["role"], document["type"], document["title"]) == ("user", "document", "log.txt")
@@ -113,7 +115,7 @@ def test_files_come_before_all_messages_and_images_by_number(
 
 def test_a_file_that_takes_more_than_a_quarter_of_the_budget_is_refused(project: Project) -> None:
     make_profile("small-model", context_window=16_000)
-    projects.change(project, {"model": "small-model"})
+    projects.change_project(project, {"model": "small-model"})
     words = refused(
         RefusalCode.PROJECT_FULL, projects.add_file, project, "big.txt", b"one two " * 2_500
     )
@@ -140,7 +142,7 @@ def test_what_does_not_fit_a_smaller_model_is_left_out_and_named(project: Projec
 def test_the_budget_is_that_of_conversations_without_one(project: Project) -> None:
     plain = make_conversation(project.owner, project=project)
     chosen = make_conversation(project.owner, project=project, context_budget=50_000)
-    projects.change(project, {"context_budget": 75_000})
+    projects.change_project(project, {"context_budget": 75_000})
     budgets = [load_state(row.pk).limits.budget for row in (plain, chosen)]
     assert budgets == [75_000, 50_000]
 
@@ -148,16 +150,16 @@ def test_the_budget_is_that_of_conversations_without_one(project: Project) -> No
 def test_moving_out_takes_everything_back(project: Project, conversation: Conversation) -> None:
     before = sent(conversation)
     projects.add_file(project, "log.txt", b"West wind.")
-    projects.move(project.owner, [conversation.pk], project)
-    projects.move(project.owner, [conversation.pk], None)
+    projects.move_conversations(project.owner, [conversation.pk], project)
+    projects.move_conversations(project.owner, [conversation.pk], None)
     assert sent(conversation) == before
 
 
 def test_nobody_moves_what_is_somebody_elses(project: Project) -> None:
     foreign = make_conversation(messages=1)
-    assert projects.move(project.owner, [foreign.pk], project) == {}
+    assert projects.move_conversations(project.owner, [foreign.pk], project) == {}
     with pytest.raises(Project.DoesNotExist):
-        projects.load_owned(make_user(), project.pk)
+        projects.load_project(make_user(), project.pk)
 
 
 @pytest.mark.on_both
@@ -166,9 +168,9 @@ def test_deleting_a_project_leaves_its_conversations(
 ) -> None:
     file = projects.add_file(project, "log.txt", b"West wind.")
     path = Path(file.file.path)
-    projects.move(project.owner, [conversation.pk], project)
+    projects.move_conversations(project.owner, [conversation.pk], project)
     Memory.objects.create(owner=project.owner, project=project, text="A", key="a", source="user")
-    projects.delete(project, keep_memories=False)
+    projects.delete_project(project, keep_memories=False)
     conversation.refresh_from_db()
     assert conversation.project is None
     assert conversation.project_parts == {}
@@ -179,19 +181,21 @@ def test_deleting_a_project_leaves_its_conversations(
 
 def test_facts_of_a_deleted_project_can_be_kept_each_once(project: Project) -> None:
     owner = project.owner
-    memories.remember(owner.pk, "Likes tea.", Memory.Source.USER)
+    memories.remember_fact(owner.pk, "Likes tea.", Memory.Source.USER)
     for text in ("Likes tea.", "Sails alone."):
-        memories.remember(owner.pk, text, Memory.Source.USER, project_id=project.pk)
-    projects.delete(project, keep_memories=True)
+        memories.remember_fact(owner.pk, text, Memory.Source.USER, project_id=project.pk)
+    projects.delete_project(project, keep_memories=True)
     assert [row.text for row in Memory.objects.order_by("pk")] == ["Likes tea.", "Sails alone."]
 
 
 def test_texts_are_checked(user: User, project: Project) -> None:
     assert project.name == "Sea trip"
-    refused(RefusalCode.EMPTY_NAME, projects.create, user, " \n")
-    refused(RefusalCode.NAME_TOO_LONG, projects.create, user, "x" * 101)
+    refused(RefusalCode.EMPTY_NAME, projects.create_project, user, " \n")
+    refused(RefusalCode.NAME_TOO_LONG, projects.create_project, user, "x" * 101)
     long = {"instructions": "x" * 20_001}
-    assert "20,001" in refused(RefusalCode.INSTRUCTIONS_TOO_LONG, projects.change, project, long)
+    assert "20,001" in refused(
+        RefusalCode.INSTRUCTIONS_TOO_LONG, projects.change_project, project, long
+    )
 
 
 def test_a_projects_file_is_no_unsent_one(project: Project) -> None:

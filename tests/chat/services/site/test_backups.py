@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,7 @@ group = Group.objects.create(name="readers")
 group.permissions.set(Permission.objects.order_by("-pk")[:3])
 user.groups.add(group)
 factories.make_provider("library", "http://127.0.0.1:9", key="{SECRET}")
-project = projects.create(user, "Burrows")
+project = projects.create_project(user, "Burrows")
 projects.add_file(project, "notes.txt", b"A line of notes. " * 100)
 User.objects.update(date_joined="2020-02-02T02:02:02.000002Z")
 Project.objects.update(changed_at="2020-02-02T02:02:02.000002Z")
@@ -69,7 +68,7 @@ def old(tmp_path_factory: pytest.TempPathFactory, site: Path) -> Site:
     data = Path(shutil.copytree(site, tmp_path_factory.mktemp("sites") / "old"))
     environment = {**os.environ, "DATA_DIR": str(data), "DATABASE_URL": sqlite_url(data)}
     environment |= {"REDIS_URL": "", "SECRET_KEY": ""}  # so that it makes one
-    made = json.loads(run(environment, "-c", "import tests.data.seed\n" + FILL))
+    made = read_last_line(manage(environment, "shell", "-c", FILL))
     return environment | {"SESSION": made["session"]}
 
 
@@ -78,19 +77,15 @@ def rows(old: Site) -> list[Any]:
     return look(old)
 
 
-def run(environment: Site, *arguments: str) -> str:
-    """What a program in Python says."""
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
 def look(environment: Site) -> list[Any]:
     """Every row of every table. Raises AssertionError where the site cannot go on with them."""
-    found: list[Any] = json.loads(run(environment, "manage.py", "shell", "-v0", "-c", LOOK))
+    found: list[Any] = read_last_line(manage(environment, "shell", "-c", LOOK))
     return found
+
+
+def read_last_line(said: str) -> Any:
+    """What it prints in the end, as JSON; logs come before."""
+    return json.loads(said.splitlines()[-1])
 
 
 def read_steps(heading: str, **places: str) -> str:
@@ -139,7 +134,7 @@ def test_a_restore_says_what_cannot_be_used(
     user: User, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATA_DIR = settings.MEDIA_ROOT = tmp_path
-    project = projects.create(user, "Burrows")
+    project = projects.create_project(user, "Burrows")
     kept = [projects.add_file(project, name, b"Notes. " * 9) for name in ("a", "b", "c")]
     tmp_path.joinpath(kept[0].file.name).write_text("cut")
     tmp_path.joinpath(kept[1].file.name).unlink()
@@ -162,7 +157,7 @@ def test_sqlite_becomes_postgresql_and_comes_back(
     old: Site, rows: list[Any], tmp_path: Path, postgres_server: PostgresServer
 ) -> None:
     address = postgres_server.fresh_database()
-    run(old, "manage.py", "copy_database", address)
+    manage(old, "copy_database", address)
     moved = old | {"DATABASE_URL": address}
     assert look(moved) == rows
     with psycopg.connect(address) as connection:

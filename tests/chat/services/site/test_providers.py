@@ -37,7 +37,7 @@ def server() -> Iterator[DemoServer]:
 
 
 def ask(provider: Provider) -> int:
-    return async_to_sync(providers.check)(provider)
+    return async_to_sync(providers.check_provider)(provider)
 
 
 def test_a_check_fills_in_the_profiles_of_a_providers_models(server: DemoServer) -> None:
@@ -114,7 +114,7 @@ def test_a_key_is_stored_encrypted_for_one_address(server: DemoServer, settings:
     with pytest.raises(AgentError, match="SECRET_KEY") as raised:
         load_endpoint("local::m")
     assert (raised.value.code, raised.value.said) == ("bad_key", "local")
-    providers.save(provider, forget=True)
+    providers.save_provider(provider, forget=True)
     assert load_endpoint("local::m").key == ""
 
 

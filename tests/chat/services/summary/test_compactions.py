@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from accounts.models import User
 from agent.compaction.chapters.chapter import Chapter
-from agent.compaction.policy import Engine, Reason
+from agent.compaction.policy import Method, Reason
 from agent.compaction.writing.job import WrittenSummary
 from agent.context.summary import SEPARATOR
 from agent.messages import Usage
@@ -72,7 +72,7 @@ def claimed(conversation: Conversation) -> compaction_jobs.SummaryTask:
 def written(job: compaction_jobs.SummaryTask, text: str = SUMMARY) -> WrittenSummary:
     numbers = [message.number for message in job.plan.summarise]
     chapter = Chapter(text, numbers[0], numbers[-1])
-    return WrittenSummary([*job.chapters, chapter], Engine.SERIALISED, Reason.NOT_CACHED)
+    return WrittenSummary([*job.chapters, chapter], Method.SERIALISED, Reason.NOT_CACHED)
 
 
 def complete(job: compaction_jobs.SummaryTask, text: str = SUMMARY) -> bool:

@@ -17,7 +17,7 @@ from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.gaps import GAP, NOTHING_LEFT
 from agent.compaction.chapters.standing_pins import list_pins
 from agent.compaction.instructions.pins import Pin, PinState
-from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.policy import Method, Reason, Trigger
 from agent.compaction.writing.job import WrittenSummary
 from agent.context.assemble import assemble
 from agent.messages import AgentMessage, plain_text
@@ -202,7 +202,7 @@ def write_gaps(talk: Conversation) -> None:
         read = task.plan.summarise
         earlier = [each for each in task.chapters if each.through < read[0].number]
         written = Chapter(quote(read), read[0].number, read[-1].number)
-        result = WrittenSummary([*earlier, written], Engine.SERIALISED, Reason.NOT_CACHED)
+        result = WrittenSummary([*earlier, written], Method.SERIALISED, Reason.NOT_CACHED)
         assert gaps.fill(task, result)
 
 

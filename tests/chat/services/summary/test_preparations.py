@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from agent.compaction.chapters.chapter import Chapter
-from agent.compaction.policy import Engine, Reason
+from agent.compaction.policy import Method, Reason
 from agent.compaction.writing.job import WrittenSummary
 from agent.messages import Usage
 from agent.model.unreported import Spent
@@ -65,7 +65,7 @@ def written(pk: int, text: str = TEXT) -> Compaction:
     assert task is not None
     numbers = [message.number for message in task.plan.summarise]
     chapters = [*task.chapters, Chapter(text, numbers[0], numbers[-1])]
-    result = WrittenSummary(chapters, Engine.WARM_PREFIX, Reason.PRICE)
+    result = WrittenSummary(chapters, Method.WARM_PREFIX, Reason.PRICE)
     compaction_jobs.charge_compaction(task.compaction, Spent([("test", Usage(100, 10))]))
     assert hand_in(task, result)
     return Compaction.objects.get(pk=pk)

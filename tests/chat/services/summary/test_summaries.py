@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from agent.compaction.policy import Engine, Extent
+from agent.compaction.policy import Extent, Method
 from agent.context.summary import CURRENT_WORK, SEPARATOR
 from agent.messages import plain_text
 from chat.engine.state import load_state
@@ -53,7 +53,7 @@ def test_the_preview_says_what_compact_will_do(
     assert seen.messages + seen.kept == 20
     assert seen.tokens_before == compaction.tokens_before
     assert seen.cost > 0
-    assert seen.engine == Engine.SERIALISED
+    assert seen.engine == Method.SERIALISED
 
 
 def test_the_preview_of_a_small_conversation_promises_no_larger_context(user: User) -> None:
@@ -79,7 +79,7 @@ def test_the_preview_prices_the_summary_model_and_the_new_cache(
         long.messages.filter(number=20), usage={"input_tokens": 4_000, "output_tokens": 10}
     )
     seen = preview.preview_compactions(long)[0]
-    assert seen.engine == Engine.WARM_PREFIX
+    assert seen.engine == Method.WARM_PREFIX
     assert seen.cost > seen.tokens_after * 2.5 / 1e6, "the prefix that is left is written anew"
 
 
@@ -108,7 +108,7 @@ def test_what_was_prepared_is_not_used_if_it_keeps_less_than_a_gentle_compaction
 ) -> None:
     prepare(long, through=13)
     thorough, gentle = preview.preview_compactions(long)
-    assert (thorough.engine, gentle.engine) == (None, Engine.SERIALISED)
+    assert (thorough.engine, gentle.engine) == (None, Method.SERIALISED)
     _, pk = summaries.open_compaction_turn(
         long.owner, long.pk, focus="", owner=OWNER, extent=Extent.GENTLE
     )

@@ -72,11 +72,11 @@ def test_facts_that_are_told_stay_while_the_factor_wanders(
     make_profile()
     owner = conversation.owner_id
     for number in range(60):
-        memories.remember(owner, f"Fact number {number:03} of a great many", "user")
+        memories.remember_fact(owner, f"Fact number {number:03} of a great many", "user")
     told = memories.render_prompt_text(owner, Factor(0.9999, 50))
     assert memories.render_prompt_text(owner, Factor(1.0001, 50)) != told
     for factor in (1.0001, 0.9, 1.2, 0.7):
         assert memories.render_prompt_text(owner, Factor(factor, 50), before=told) == told
     assert memories.render_prompt_text(owner, Factor(1.5, 50), before=told) != told
-    memories.remember(owner, "Something new", "user")
+    memories.remember_fact(owner, "Something new", "user")
     assert "new" in memories.render_prompt_text(owner, Factor(1.0, 50), before=told)

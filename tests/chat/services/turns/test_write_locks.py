@@ -330,7 +330,7 @@ def test_what_a_turn_measures_it_measures_once(
     measure = engine.measure
     monkeypatch.setattr(engine, "measure", lambda *of: (measured.append(of), measure(*of))[1])
     make_profile()
-    memories.remember(conversation.owner_id, "Likes tea.", Memory.Source.USER)
+    memories.remember_fact(conversation.owner_id, "Likes tea.", Memory.Source.USER)
     opening = send(conversation)
     assert "Likes tea." in opening.state.context.memory
     assert len(measured) == 1

@@ -1,4 +1,4 @@
-"""The last rung: a turn whose own tool results are too many is shortened, and not given up."""
+"""The last resort: a turn whose own tool results are too many is shortened, and not given up."""
 
 from dataclasses import replace
 
@@ -6,8 +6,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from agent.context.assemble import Context, assemble, measure
-from agent.context.pruning import plan_pruning
-from agent.context.shortening import shorten_turn
+from agent.context.shortening.pruning import plan_pruning
+from agent.context.shortening.trimming import shorten_turn
 from agent.engine import meter, trim_if_needed
 from agent.messages import AgentMessage, result_text
 from agent.model.rules import find_violations
@@ -37,7 +37,7 @@ def test_the_newest_results_stay_longest_and_the_older_ones_name_their_message()
     assert plan_pruning(turn(LOG, LOG, LOG, LOG), 0, LIMITS, COUNTER) is None
     sent = send([user(1, "Hello."), assistant(2, "Hello."), *turn(LOG, LOG, LOG, LOG, first=3)])
     assert sent.shortened
-    assert measure(sent, COUNTER).total <= LIMITS.prompt_limit
+    assert measure(sent, COUNTER).total <= LIMITS.request_limit
     sizes = [len(result_text(m.blocks[0])) for m in sent.messages if m.holds_tool_results]
     assert sizes[-1] == len(LOG)
     assert sizes == sorted(sizes)
@@ -48,7 +48,7 @@ def test_the_newest_results_stay_longest_and_the_older_ones_name_their_message()
 
 def test_what_fits_is_sent_as_it_is() -> None:
     context = Context("claude-test", LIMITS, messages=turn(LOG))
-    assert shorten_turn(context, COUNTER, LIMITS.prompt_limit) is context
+    assert shorten_turn(context, COUNTER, LIMITS.request_limit) is context
     assert send(turn(LOG)).messages == context.messages
 
 
@@ -56,7 +56,7 @@ def test_a_result_of_pictures_is_shortened_to_its_text() -> None:
     pictures = [{"type": "text", "text": "Six pages."}, *[image()] * 6]
     sent = send(turn(pictures, LOG, LOG))
     assert "Six pages." in str(sent.messages)
-    assert measure(sent, COUNTER).total <= LIMITS.prompt_limit
+    assert measure(sent, COUNTER).total <= LIMITS.request_limit
 
 
 def test_where_calls_alone_are_too_many_the_oldest_rounds_are_left_out_and_named() -> None:
@@ -96,7 +96,7 @@ def test_a_turn_whose_prompt_fits_gets_a_request_that_fits_whatever_its_tools_re
         context = send(made[5:], limits, prompt=made[2], summary_through=5, pruned_through=pruned)
     else:
         context = send(made, limits, pruned_through=pruned)
-    assert measure(context, COUNTER).total <= limits.prompt_limit
+    assert measure(context, COUNTER).total <= limits.request_limit
     request = assemble(replace(context, tools=TOOLS))
     assert find_violations(request.body()) == []
     assert "Look it up." in str(request.messages)

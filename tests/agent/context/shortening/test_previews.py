@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from agent.context.assemble import Context, assemble, measure
-from agent.context.previews import count_sent_tokens, decide_cuts, find_previewed, preview_limit
+from agent.context.shortening.previews import (
+    count_sent_tokens,
+    decide_cuts,
+    find_previewed,
+    preview_limit,
+)
 from agent.messages import AgentMessage, Block
 from agent.tokens import FALLEN, RISEN, Factor, Limits
 from tests.agent.conversations import (

@@ -1,4 +1,4 @@
-"""Each rung of the ladder by real weights."""
+"""Each method of the ladder by real weights."""
 
 import time
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.compaction.plan import Plan
-from agent.compaction.policy import Engine, Policy
+from agent.compaction.policy import Method, Policy
 from agent.compaction.writing.choice import MOST_REJECTED
 from agent.compaction.writing.job import Job
 from agent.context.assemble import Context, assemble
@@ -57,7 +57,7 @@ def make_job(
         context=context,
         plan=Plan(messages[:-2], messages[-2:]),
         used=sum(message.tokens for message in messages),
-        policy=Policy(summary_max_tokens=CHAPTER, engine=values.pop("engine", Engine.AUTO)),
+        policy=Policy(summary_max_tokens=CHAPTER, engine=values.pop("engine", Method.AUTO)),
         counter=COUNTER,
         own=own,
         writer=own,
@@ -91,17 +91,17 @@ async def check(
 @pytest.mark.parametrize("summariser", ["inventing"], indirect=True)
 @pytest.mark.parametrize(
     "engine",
-    [Engine.WARM_PREFIX, Engine.SERIALISED, Engine.CHUNKS, Engine.WITHOUT_OVERSIZED],
+    [Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_OVERSIZED],
 )
-async def test_what_a_model_invents_is_marked_on_every_rung(
-    client: Client, summariser: LlamaServer, engine: Engine, seen: Seen
+async def test_what_a_model_invents_is_marked_on_every_method(
+    client: Client, summariser: LlamaServer, engine: Method, seen: Seen
 ) -> None:
     messages = make_messages()
     job = make_job(client, summariser, messages, reply=450, engine=engine)
     compacted = await compact(job)
     result = compacted.result
     seen(f"{result.calls} calls, {result.findings.failed} statements marked")
-    assert (result.engine, result.failures) == (engine, [])
+    assert (result.method, result.failures) == (engine, [])
     assert result.findings.failed
     await check(job, compacted, client, messages[:-2])
 
@@ -115,7 +115,7 @@ async def test_a_model_that_knows_no_form_ends_in_the_extract(
     started = time.monotonic()
     compacted = await compact(job)
     result = compacted.result
-    seen(f"{result.engine} after {result.calls} calls, {time.monotonic() - started:.0f} s")
+    seen(f"{result.method} after {result.calls} calls, {time.monotonic() - started:.0f} s")
     assert result.rejected <= MOST_REJECTED
-    assert result.engine != Engine.EXTRACT or len(result.failures) > 0
+    assert result.method != Method.EXTRACT or len(result.failures) > 0
     await check(job, compacted, client, messages[:-2])

@@ -1,13 +1,14 @@
-"""The last rung before a request is given up: the results of the running turn's own tools give way.
-Only this request changes. Pure."""
+"""The last resort before a request is given up: the oldest turns are left out, and where the last
+one alone is too large, results of its tools give way. Only this request changes. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent.context.assemble import Context, measure, prune_messages
-from agent.context.history import text_block
-from agent.context.previews import count_sent_tokens
-from agent.context.pruning import preview_text
+from agent.context.api_messages import text_block
+from agent.context.assemble import Context, measure
+from agent.context.shortening.previews import count_sent_tokens
+from agent.context.shortening.pruning import prune_messages
+from agent.context.shortening.texts import preview_text
 from agent.messages import AgentMessage, Block, RealTokens, result_text
 from agent.tokens import TokenCounter
 
@@ -21,13 +22,42 @@ LEFT_OUT = (
 )
 
 
+def trim(
+    context: Context,
+    counter: TokenCounter,
+    used: RealTokens | None = None,
+    most: RealTokens | None = None,
+) -> Context:
+    """Leave out the oldest whole turns, then the protected first message, until the request fits
+    the window, or has at most so many tokens.
+
+    The last resort where compaction is off or failed: the database keeps everything. `used` is
+    the metered size, where it is known better than the estimate. The last turn always stays.
+    """
+    limits, messages = context.limits, context.messages
+    size = max(measure(context, counter).total, used or 0)
+    excess = size - (limits.request_limit if most is None else most)
+    # A prompt that came with results belongs to the turn of the calls.
+    starts = [i for i, m in enumerate(messages) if i and m.is_prompt and not m.holds_tool_results]
+    pruned = prune_messages(messages, context.pruned_through, counter)
+    sizes = [count_sent_tokens(message, limits) for message in pruned]
+    cut = 0
+    for start in starts:
+        if excess <= 0:
+            break
+        excess -= sum(sizes[cut:start])
+        cut = start
+    first = context.first if excess <= 0 else None
+    return replace(context, messages=messages[cut:], omitted=cut, first=first)
+
+
 def shorten_turn(context: Context, counter: TokenCounter, most: int) -> Context:
     """The context in at most so many tokens, where the turn's prompt has them: results of its tools
     are cut, the oldest ones most, and each names the message that has it whole. Where that is not
     enough, the oldest rounds are left out."""
     if measure(context, counter).total <= most:
         return context
-    messages = list(prune_messages(context, counter))
+    messages = list(prune_messages(context.messages, context.pruned_through, counter))
     start = _find_first_round(messages)
     before, rounds = messages[:start], messages[start:]
     least = [_cut_results(message, 0, counter) for message in rounds]

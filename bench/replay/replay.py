@@ -1,14 +1,11 @@
-"""The same turns through the product's own services, on a database and in virtual time.
-
-Slower than `bench.replay.conductor`, because each turn reads the conversation several times; so
-only some of the turns. Needs Django, set up on an empty database.
-"""
+"""One conversation, turn by turn through the product's own services, on a database and in virtual
+time. Needs Django, set up."""
 
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import Any
 from unittest.mock import patch
@@ -18,13 +15,17 @@ from asgiref.sync import async_to_sync
 from agent.compaction.policy import Policy
 from agent.messages import Block, RawTokens, Usage
 from agent.tokens import Limits
+from bench.recall import ask_question
 from bench.replay.api import Caller, ScriptedApi
-from bench.replay.conductor import ROUND_SECONDS
+from bench.replay.baselines import TurnSize
 from bench.replay.conversations import ReplayExchange
-from bench.replay.writings import EPOCH
+from demo.api.tokens import count_blocks
 
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+ROUND_SECONDS = 10.0  # of a reply that calls tools, and of them
 # What `chat.engine.state.policy_for` reads of the conversation's row.
 OF_THE_ROW = ("enabled", "keep_first_message", "held")
+LARGE = 0.1  # of the budget: a message that brings the trigger nearer than a preparation can
 
 
 @dataclass
@@ -41,22 +42,36 @@ class Running:
 
 
 @dataclass
-class ServicesReplay:
-    """One conversation. `held`: milliseconds in which a turn opened that swapped a prepared summary
-    in, `held_cpu` what of it was computing; `opened`: of the other turns. The clock is virtual, and
-    with it all that is decided by time."""
+class Tally:
+    """What happened. Milliseconds in which turns opened: `swapped` those that a prepared summary
+    took effect in (`swapped_cpu`: what of it was computing), `opened` the others. `held`: virtual
+    seconds for which a turn waited for a summary. `dollars`: in all, after each turn."""
+
+    swapped: list[float] = field(default_factory=list)
+    swapped_cpu: list[float] = field(default_factory=list)
+    opened: list[float] = field(default_factory=list)
+    held: list[float] = field(default_factory=list)
+    blocking: int = 0
+    blocking_after_large: int = 0
+    failed: int = 0  # calls for a summary
+    trimmed: int = 0
+    dollars: list[float] = field(default_factory=list)
+    requests: list[TurnSize] = field(default_factory=list)  # what is new in each, and its reply
+
+
+@dataclass
+class Replay:
+    """The clock is virtual, and with it all that is decided by time. Sizes in tokens."""
 
     api: ScriptedApi
     model: str
     limits: Limits
     policy: Policy = Policy()
     tools: Sequence[dict[str, Any]] = ()
-    held: list[float] = field(default_factory=list)
-    held_cpu: list[float] = field(default_factory=list)
-    opened: list[float] = field(default_factory=list)
-    blocking: int = 0
+    tally: Tally = field(default_factory=Tally)
     _running: Running | None = None
     _pause: tuple[float, int] | None = None
+    _asked_at: float = 0.0
 
     def __post_init__(self) -> None:
         from accounts.models import User
@@ -72,7 +87,7 @@ class ServicesReplay:
         profile.cache_write_price = prices.cache_write
         profile.save()
         self._user = User.objects.create(username=f"replay{User.objects.count()}")
-        self._id = Conversation.objects.create(
+        self.id = Conversation.objects.create(
             owner=self._user,
             model=self.model,
             title="Replay",
@@ -86,6 +101,23 @@ class ServicesReplay:
         with self._in_virtual_time():
             self._advance(gap)
             self._turn(exchange)
+        self.tally.dollars.append(self.api.spent.dollars(self.api.prices))
+
+    @property
+    def versions(self) -> list[Any]:
+        """The summary versions that took effect, the oldest first."""
+        from chat.models import Compaction
+
+        completed = Compaction.objects.filter(
+            conversation=self.id, status=Compaction.Status.COMPLETED
+        )
+        return list(completed.order_by("pk"))
+
+    def search(self, query: str) -> str:
+        """What `search_history` gives the model to read."""
+        from chat.tools.scope import Scope
+
+        return ask_question(Scope(self.id, self._user.pk), query)
 
     @contextmanager
     def _in_virtual_time(self) -> Iterator[None]:
@@ -113,19 +145,20 @@ class ServicesReplay:
 
         opening = self._open(exchange)
         turn = opening.turn.pk
+        new: list[Block] = [*exchange.files, {"type": "text", "text": exchange.user}]
         for number, round_ in enumerate(exchange.rounds):
             call = round_.call(str(2 * self.api.spent.requests + 1))
-            message, ending = self._answer(turn, opening, call, within=number > 0)
+            message, ending = self._answer(turn, opening, new, call, within=number > 0)
             rounds.close_round(turn, ending)
             self.api.clock.now += ROUND_SECONDS
             self._hand_in_until(self.api.clock.now)
-            results = _list_results(call, round_.result(call))
-            calls = [each.call for each in results]
-            rounds.store_results(turn, message.pk, calls, results)
+            new = round_.result(call)
+            results = _list_results(call, new)
+            rounds.store_results(turn, message.pk, [each.call for each in results], results)
             opening = requests.begin_answer(turn)
         answer: list[Block] = [{"type": "text", "text": exchange.answer}]
         _, ending = self._answer(
-            turn, opening, answer, within=bool(exchange.rounds), stopped=exchange.stopped
+            turn, opening, new, answer, within=bool(exchange.rounds), stopped=exchange.stopped
         )
         after = endings.end_turn(turn, ending)
         assert after is not None
@@ -146,23 +179,30 @@ class ServicesReplay:
         before = self._version()
         began, began_cpu = time.perf_counter(), time.thread_time()
         opening = requests.send_prompt(
-            self._user, self._id, prompt, expected_head=None, owner="bench"
+            self._user, self.id, prompt, expected_head=None, owner="bench"
         )
         assert opening is not None
         taken = 1000 * (time.perf_counter() - began)
         cpu = 1000 * (time.thread_time() - began_cpu)
         if not opening.compact:
             swapped = self._version() != before
-            (self.held if swapped else self.opened).append(taken)
+            (self.tally.swapped if swapped else self.tally.opened).append(taken)
             if swapped:
-                self.held_cpu.append(cpu)
+                self.tally.swapped_cpu.append(cpu)
         return opening
 
     def _answer(
-        self, turn: int, opening: Any, reply: list[Block], *, within: bool, stopped: bool = False
+        self,
+        turn: int,
+        opening: Any,
+        new: list[Block],
+        reply: list[Block],
+        *,
+        within: bool,
+        stopped: bool = False,
     ) -> tuple[Any, Any]:
-        """One request and its reply, as `chat.live.answer` asks and ends it: the answer's row, and
-        what is to be stored of it."""
+        """One request, whose last message is `new`, and its reply, as `chat.live.answer` asks and
+        ends it: the answer's row, and what is to be stored of it."""
         from agent.engine import measure_sent, trim_if_needed
         from agent.model.unreported import mark
         from chat.engine import model_server
@@ -172,8 +212,7 @@ class ServicesReplay:
         from chat.services.turns.endings import TurnOutcome
 
         if opening.compact:
-            self.held.append(1000 * self._compact(turn, opening))
-            self.blocking += 1
+            self._wait_for_summary(turn, opening)
             opening = requests.begin_answer(turn, may_compact=False)
         state, counter = opening.state, model_server.get_counter()
         if within and (prepared := preparations.prepare_within(turn, state)):
@@ -181,9 +220,13 @@ class ServicesReplay:
         context = trim_if_needed(state.metered, counter)
         if context != state.context:
             turns.mark_trimmed(turn)
+            self.tally.trimmed += 1
         raw = state.limits.factor.raw(measure_sent(state.metered, context, counter))
         version = (state.conversation.compaction_id, context.pruned_through, context.omitted)
         usage = self.api.answer(model_server.build_request(context), reply, version)
+        now, before = self.api.clock.now, self._asked_at
+        self._asked_at = now
+        self.tally.requests.append(TurnSize(now - before, count_blocks(new), count_blocks(reply)))
         if stopped:
             written = mark(Usage.from_api(usage), prompt_known=True)
             return opening.message, TurnOutcome(Turn.Status.CANCELLED, blocks=reply, usage=written)
@@ -198,12 +241,13 @@ class ServicesReplay:
 
     # --- Compaction -------------------------------------------------------------------------------
 
-    def _compact(self, turn: int, opening: Any) -> float:
-        """Let the turn wait, as `chat.live.waiting` does; virtual seconds."""
+    def _wait_for_summary(self, turn: int, opening: Any) -> None:
+        """Let the turn wait, as `chat.live.waiting` does."""
         from chat.live.waiting import find_or_begin
 
         began = self.api.clock.now
         deadline = began + (self.policy.deadline_seconds or inf)
+        limits, newest = opening.state.limits, opening.state.context.messages[-1]
         compaction, new = find_or_begin(turn, opening.state, opening.compact, opening.focus)
         if compaction and new:
             self._write(compaction.pk, deadline)
@@ -213,7 +257,11 @@ class ServicesReplay:
             self._ask(self._running, late)
         if self._running:
             self._hand_in_until(self._running.ends)
-        return self.api.clock.now - began
+        self.tally.held.append(self.api.clock.now - began)
+        if limits.factor.apply(newest.tokens) > LARGE * limits.budget:
+            self.tally.blocking_after_large += 1
+        else:
+            self.tally.blocking += 1
 
     def _write(self, compaction_id: int, deadline: float = inf) -> None:
         """`chat.tasks.compact` in two halves: what it stores is stored when virtual time has
@@ -226,7 +274,7 @@ class ServicesReplay:
         self._ask(self._running, self._running.caller)
 
     def _ask(self, running: Running, caller: Caller) -> None:
-        from agent.compaction.failures import SummaryRejected
+        from agent.compaction.failures import SummaryRejected, list_failures
         from agent.errors import AgentError
         from chat.jobs.summary import ask_for_summary
 
@@ -237,8 +285,10 @@ class ServicesReplay:
         ):
             try:
                 running.outcome = async_to_sync(ask_for_summary)(running.task, caller.spent)
+                self.tally.failed += len(running.outcome.result.failures)
             except (AgentError, SummaryRejected) as error:
                 running.outcome = error
+                self.tally.failed += len(list_failures(error))
 
     def _hand_in_until(self, second: float) -> None:
         """What was written, at its virtual time, if that has come by then."""
@@ -265,7 +315,7 @@ class ServicesReplay:
             second, head = self._pause
             self._hand_in_until(second)
             self.api.clock.now, self._pause = second, None
-            if prepared := preparations.prepare_in_pause(self._id, head):
+            if prepared := preparations.prepare_in_pause(self.id, head):
                 self._write(prepared)
         self._hand_in_until(later)
         self.api.clock.now = later
@@ -273,7 +323,7 @@ class ServicesReplay:
     def _version(self) -> Any:
         from chat.models import Conversation
 
-        return Conversation.objects.values_list("compaction_id", flat=True).get(pk=self._id)
+        return Conversation.objects.values_list("compaction_id", flat=True).get(pk=self.id)
 
     def _now(self) -> datetime:
         return EPOCH + timedelta(seconds=self.api.clock.now)

@@ -5,8 +5,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent.context.history import text_block
-from agent.context.message_list import Facts, MessageList
+from agent.context.api_messages import text_block
+from agent.context.message_list import Aggregates, MessageList
 from agent.messages import AgentMessage, Block, RawTokens, RealTokens, is_server_tool, locate_texts
 from agent.tokens import Factor, Limits
 
@@ -36,7 +36,7 @@ def sum_sent_tokens(
 ) -> RealTokens:
     """`count_sent_tokens` of them all, and of those `beside` them. Where none is oversized they are
     rounded up once: it may be a token a message less."""
-    facts = MessageList.of(messages).facts.go_on(beside)
+    facts = MessageList.of(messages).aggregates.go_on(beside)
     if not _may_exceed(facts, limits, limits.factor.value):
         return limits.factor.apply(facts.tokens)
     return RealTokens(sum(count_sent_tokens(message, limits) for message in (*beside, *messages)))
@@ -45,7 +45,7 @@ def sum_sent_tokens(
 def find_previewed(messages: Sequence[AgentMessage], limits: Limits) -> list[int]:
     """Where those messages stand of which a request holds only a part, because they are
     oversized."""
-    facts = MessageList.of(messages).facts
+    facts = MessageList.of(messages).aggregates
     if not _may_exceed(facts, limits, max(limits.factor.steady().value, facts.cut_factor)):
         return []
     return [
@@ -60,7 +60,7 @@ def decide_cuts(messages: Sequence[AgentMessage], limits: Limits) -> dict[int, f
     they are cut by, or not cut, in this request and in those that follow. Only of messages that
     are so long that another factor would decide otherwise."""
     reach = NEAR * limits.factor.value
-    if not _may_exceed(MessageList.of(messages).facts, limits, reach):
+    if not _may_exceed(MessageList.of(messages).aggregates, limits, reach):
         return {}
     return {
         message.number: factor
@@ -76,7 +76,7 @@ def _find_cutting(message: AgentMessage, limits: Limits) -> Factor:
     return limits.factor.steady(message.cut_factor)
 
 
-def _may_exceed(facts: Facts, limits: Limits, factor: float) -> bool:
+def _may_exceed(facts: Aggregates, limits: Limits, factor: float) -> bool:
     """Whether any is above the smallest limit there is: mostly none is, and that is soon known."""
     return facts.largest * factor > _smallest_limit(limits)
 

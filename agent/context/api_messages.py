@@ -225,10 +225,10 @@ def merge_neighbours(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
     return merged
 
 
-def find_settled(history: MessageList) -> Sequence[ApiMessage]:
+def list_ready_messages(history: MessageList) -> Sequence[ApiMessage]:
     """The first messages as the API takes them, whatever follows: text alone, in which the roles
     take turns. Without the last two, of which one may be what the running turn answers."""
-    return history.facts.plain[:-2]
+    return history.aggregates.plain[:-2]
 
 
 def join_messages(

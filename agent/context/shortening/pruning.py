@@ -1,15 +1,13 @@
 """The cheapest step: old, large tool results are sent as previews. Only requests change."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent.context.previews import count_sent_tokens, sum_sent_tokens
+from agent.context.shortening.previews import count_sent_tokens, sum_sent_tokens
+from agent.context.shortening.texts import HEAD, TAIL, preview_text
 from agent.messages import AgentMessage, Block, RealTokens, result_text
-from agent.search.lexical import ALONE
 from agent.tokens import Limits, TokenCounter
 
-HEAD, TAIL = 500, 200  # characters; errors stand at the end of logs
 KEEP_MESSAGES = 6  # the newest ones keep their results whole
 # A batch must free this share of the budget: each one rewrites the cached prefix. From a tenth on,
 # a request of agent work cost 15 to 28 % more, as the batches grew smaller and smaller. Where
@@ -18,8 +16,6 @@ WORTH_IT, WORTH_IT_UNCACHED = 0.30, 0.05
 # What a compaction has written anew for each token that it frees, its summary included: a batch
 # that rewrites more is dearer.
 REWRITTEN_BY_COMPACTION = 0.3
-# At the end of what was cut: a word that may go on, or a character of a script without spaces.
-_UNFINISHED = re.compile(rf"(?:[^\s{ALONE}]+|.)\Z", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +33,6 @@ class Pruning:
         return self.rewritten > REWRITTEN_BY_COMPACTION * self.freed
 
 
-def preview_text(text: str, head: int, tail: int, where: str = "") -> str:
-    """Head and tail of a long text, in characters, with a note of what is missing."""
-    missing = len(text) - head - tail
-    if missing <= 0:
-        return text
-    return (
-        f"{text[:head]}\n[… {missing:,} characters left out{where} …]\n{text[len(text) - tail :]}"
-    )
-
-
-def shorten_text(text: str, characters: int) -> str:
-    """The beginning of a long text, cut between words: half a name or number would be a false
-    one."""
-    if len(text) <= characters:
-        return text
-    return _UNFINISHED.sub("", text[: characters + 1]).rstrip() + " …"
-
-
 def prune_message(message: AgentMessage, counter: TokenCounter | None = None) -> AgentMessage:
     """The message with its large tool results as previews that name it; counted anew with a
     counter."""
@@ -65,6 +43,19 @@ def prune_message(message: AgentMessage, counter: TokenCounter | None = None) ->
         return message
     tokens = counter.count_blocks(blocks) if counter else message.tokens
     return replace(message, blocks=blocks, tokens=tokens)
+
+
+def prune_messages(
+    messages: Sequence[AgentMessage], through: int, counter: TokenCounter | None = None
+) -> Sequence[AgentMessage]:
+    """The messages with the large results of those up to a number as previews, counted where asked
+    for."""
+    if not through:
+        return messages
+    return [
+        prune_message(message, counter) if message.number <= through else message
+        for message in messages
+    ]
 
 
 def _pruned(block: Block, number: int) -> Block:
