@@ -28,8 +28,8 @@ class Record:
 
     @classmethod
     def of(cls, replay: Replay) -> "Record":
-        from chat.models import Message as Row
         from chat.models import Conversation
+        from chat.models import Message as Row
 
         conversation = Conversation.objects.get(pk=replay.id)
         rows = Row.objects.filter(conversation=conversation).order_by("number")
