@@ -5,9 +5,11 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from django.template.loader import render_to_string
 from playwright.sync_api import Page
 
 from config.bundle import DECLARED, IMPORT
+from config.templates import INDENT
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST_LINE = 140  # of a template
@@ -22,6 +24,19 @@ shown = [path for room in ("templates", "static") for path in (ROOT / room).rglo
 def test_a_line_of_a_template_can_be_read_without_scrolling(template: Path) -> None:
     lines = template.read_text().splitlines()
     assert [line for line in lines if len(line) > LONGEST_LINE] == []
+
+
+@pytest.mark.parametrize("template", templates, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_template_means_the_same_without_its_indentation(template: Path) -> None:
+    """As `config.templates.Loader` loads it."""
+    kept = re.findall(r"<(pre|textarea)\b[^>]*>(.*?)</\1>", template.read_text(), re.S)
+    assert [text for _, text in kept if INDENT.search(text)] == []
+
+
+def test_a_page_is_sent_without_indentation() -> None:
+    page = render_to_string("403_csrf.html")
+    assert INDENT.search(page) is None
+    assert "</html>" in page
 
 
 def test_each_icon_is_drawn_in_one_place() -> None:

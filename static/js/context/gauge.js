@@ -18,7 +18,6 @@ export class Gauge {
     this.panel.addEventListener("toggle", (event) => {
       if (event.newState !== "open") return;
       this.#place();
-      drawPanel(this.#usage);
       $("#gauge-more").dispatchEvent(new Event("panel-opened"));
     });
     addEventListener("resize", () => this.#place(), { signal });
@@ -35,8 +34,7 @@ export class Gauge {
   }
 
   open() {
-    if (!this.#isOpen()) this.panel.showPopover();
-    drawPanel(this.#usage);
+    if (!this.panel.matches(":popover-open")) this.panel.showPopover();
     announce($("#gauge-headline").textContent);
   }
 
@@ -44,8 +42,6 @@ export class Gauge {
     this.#compactable = on;
     $("#compact-now").disabled = !on;
   }
-
-  #isOpen = () => this.panel.matches(":popover-open");
 
   #place() {
     const box = this.button.getBoundingClientRect();
@@ -57,7 +53,7 @@ export class Gauge {
 
   #draw(usage) {
     this.#drawRing(usage, percentOf(usage.ratio));
-    if (this.#isOpen()) drawPanel(usage);
+    drawPanel(usage);
     this.setCompactable(this.#compactable);
   }
 
