@@ -35,7 +35,6 @@ from bench.report import Report
 from demo.api import protocol
 from demo.api.recording import join_text
 from demo.mind.recognition import HEADING, messages_of, summary_instruction
-from tests.agent.conversations import fold_message
 
 MODEL = "claude-sonnet-5-5"
 DECISIONS, FACTS, GOALS = "Decisions", "Facts and values", "Goal and constraints"

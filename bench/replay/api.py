@@ -19,7 +19,6 @@ from bench.replay.summariser import Summariser
 from demo.api import protocol
 from demo.api.prompt_cache import PromptCache
 from demo.api.tokens import compact_json, without_cache_control
-from tests.agent.conversations import fold_message
 
 CALL_SECONDS = 30.0  # of one call of the summariser, unless it is said otherwise
 
