@@ -91,7 +91,7 @@ messages: setup  ## Collect the texts for translators: make messages LOCALE=de (
 shots: setup $(DEV)  ## Take screenshots of the main states, into shots/
 	@$(PY) -m tests.shots
 
-bench: setup $(DEV)  ## Measure; with DATA=directory the counting of tokens too
+bench: setup $(DEV)  ## Measure; with DATA=directory tokens, recall and compaction too
 	@$(PY) -m bench $(if $(DATA),--data "$(DATA)")
 
 bench-peers: setup $(DEV) $(PEERS)/.installed  ## Measure Chainlit and the SDK beside Everlong (200 MB of disk; OPTIONS="--rounds 1")

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext
 
-OWNER_HEADER, OWNER_FIELD = "X-Page-User", "page_user"  # static/js/session.js sends them
+OWNER_HEADER, OWNER_FIELD = "X-Page-User", "page_user"  # static/js/base/session.js sends them
 # A page may be kept for Back, which its script covers after a sign-out; all else is kept nowhere.
 OF_PAGES, OF_THE_REST = "private, no-cache", "private, no-store"
 

@@ -1,5 +1,6 @@
-"""Every benchmark: `python -m bench [--data DIRECTORY]`, about five minutes. The counting of
-tokens, recall and the audit of summaries need a directory of data."""
+"""The benchmarks that need nothing but this package, one after another: `python -m bench`. With a
+directory of data (`--data DIRECTORY`) those that measure what is found and kept in it, too. The
+others are commands of their own: docs/performance.md lists them."""
 
 import argparse
 import subprocess
@@ -8,17 +9,18 @@ from pathlib import Path
 
 from bench.processes import ROOT
 
+SPEED = ("turn", "length", "pages", "streaming", "search", "audit")
+QUALITY = ("tokens", "recall", "compaction")  # of DIRECTORY
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--data", type=Path, help="holds tokens/, locomo/, beam/")
     options = parser.parse_args()
-    commands = [["bench.turn"], ["bench.length"], ["bench.pages"], ["bench.streaming"]]
-    commands += [["bench.search"]]
+    commands = [[f"bench.{name}"] for name in SPEED]
     if options.data:
         data = str(options.data.resolve())
-        commands += [["bench.tokens", "--data", data], ["bench.recall", "--data", data]]
-        commands += [["bench.audit", "--data", data]]
+        commands += [[f"bench.{name}", "--data", data] for name in QUALITY]
     # One process each: Django reads its settings once.
     codes = [
         subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bench.replay.conversations import ARTEFACT
-
+# BEAM's user messages end in what its generator left there: "->-> 1,1".
+ARTEFACT = re.compile(r"\s*->->[\s\d,.]*$")
 LOCOMO = {1: "multi_hop", 2: "temporal", 3: "open_domain", 4: "single_hop", 5: "adversarial"}
 # BEAM's whose evidence a question's words can lead to; the means of BEAM are of these.
 SEARCHABLE = (

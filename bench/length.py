@@ -4,9 +4,7 @@
 the same length, a few chapters), are opened (the page's view,
 with all its middleware) and prepared for their next request (loaded, counted, assembled, encoded).
 So is the longest with 1,000 messages since its last compaction: the default budget allows 2,000.
-A compaction is planned too, which looks for topics in all that it may summarise; that comes once
-in hundreds of messages, before a model's call, and has no goal. They take turns within one run.
-Times are CPU time of this process.
+They take turns within one run. Times are CPU time of this process.
 """
 
 import argparse
@@ -68,15 +66,6 @@ def next_turn(conversation: Any) -> None:
     assert assemble(state.context).data
 
 
-def plan(conversation: Any) -> None:
-    """What `/compact` would summarise and keep."""
-    from agent.compaction.policy import Trigger
-    from chat.engine.state import load_state
-    from chat.queries.summaries import plan_for
-
-    plan_for(load_state(conversation.pk), Trigger.MANUAL)
-
-
 @dataclass(frozen=True, slots=True)
 class Case:
     """A conversation to measure, and the one that it is compared with, by their names."""
@@ -104,9 +93,8 @@ def measure_action(
     name: str,
     actions: dict[Case, Callable[[], Any]],
     repetitions: int,
-    most: float | None,
 ) -> None:
-    """Times and queries of an action for each case, and the ratio to its base: at most `most`."""
+    """Times and queries of an action for each case, and the ratio to its base."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
@@ -125,7 +113,7 @@ def measure_action(
     for case in actions:
         if case.base:
             ratio = median(times[case.name]) / median(times[case.base])
-            report.add(f"length.{name}.{case.name}.ratio", ratio, f"x {case.base}", most)
+            report.add(f"length.{name}.{case.name}.ratio", ratio, f"x {case.base}", MOST_RATIO)
 
 
 def main() -> Report:
@@ -160,13 +148,11 @@ def main() -> Report:
             "open": lambda row: open_page(row, cold=False),
             "open_cold": lambda row: open_page(row, cold=True),
             "next_turn": next_turn,
-            "plan": plan,
         }.items():
             actions: dict[Case, Callable[[], Any]] = {
                 case: partial(action, row) for case, row in conversations.items()
             }
-            most = None if name == "plan" else MOST_RATIO
-            measure_action(report, name, actions, options.repetitions, most)
+            measure_action(report, name, actions, options.repetitions)
     report.print_table()
     return report
 

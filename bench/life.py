@@ -1,9 +1,9 @@
 """What a conversation still holds of its first tenth after a long life: thousands of messages, and
 a scripted writer that leaves out half of what it should record.
 
-`python -m bench.life --data DIRECTORY --budget 34000`, where the directory holds `beam/`; without
-it the messages are made up. Fifteen decisions and values and five reversals are planted; what the
-next request says of them is counted.
+`python -m bench.life [--data DIRECTORY]`, where the directory holds `beam/`; without it the
+messages are made up. Fifteen decisions and values and five reversals are planted; what the next
+request says of them is counted, and what it lacks is printed.
 """
 
 import argparse
@@ -29,13 +29,12 @@ from agent.model.reply import Reply
 from agent.tokens import Factor, Limits, Model, Prices, TokenCounter
 from bench.processes import ROOT
 from bench.replay.conversations import read_beam
+from bench.replay.plain import RememberingCounter
 from bench.replay.summariser import find_entries, previous_bullets, split_sentences
-from bench.replay.tally import RememberingCounter
 from bench.report import Report
 from demo.api import protocol
 from demo.api.recording import join_text
 from demo.mind.recognition import HEADING, messages_of, summary_instruction
-from tests.agent.conversations import fold_message
 
 MODEL = "claude-sonnet-5-5"
 DECISIONS, FACTS, GOALS = "Decisions", "Facts and values", "Goal and constraints"
@@ -149,8 +148,6 @@ def make_value(dice: random.Random) -> str:
     )
 
 
-# --- The messages ---------------------------------------------------------------------------------
-
 NOUNS = ["report", "table", "client", "server", "garden", "recipe", "invoice", "letter", "lesson"]
 VERBS = ["check", "write", "move", "compare", "explain", "shorten", "plan", "sort", "rename"]
 THINGS = ["the draft", "the numbers", "our list", "both parts", "the old notes", "the rest"]
@@ -183,9 +180,6 @@ def read_exchanges(folder: Path) -> Iterator[tuple[str, str]]:
     return cycle([(each.user, each.answer) for each in exchanges])
 
 
-# --- The writer -----------------------------------------------------------------------------------
-
-
 @dataclass
 class CarelessWriter:
     """Says one thing of each message that it reads, and leaves out half of them, whatever they are.
@@ -198,7 +192,7 @@ class CarelessWriter:
     async def complete(self, request: Request) -> Reply:
         """As `agent.model.client.Client.complete`."""
         blocks = [protocol.text(self._write(request.body()))]
-        return fold_message({"content": blocks, "stop_reason": "end_turn", "usage": {}})
+        return Reply(blocks, "end_turn", complete=True)
 
     def _write(self, body: Mapping[str, Any]) -> str:
         asked = join_text(messages_of(body)[-1])
@@ -372,13 +366,12 @@ WRITERS: dict[str, Sequence[str]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--budget", type=int, default=34_000)
+    parser = argparse.ArgumentParser(prog="python -m bench.life", description=__doc__)
+    parser.add_argument("--data", type=Path, help="holds beam/")
+    parser.add_argument("--budget", type=int, default=34_000, help="of the context, in tokens")
     parser.add_argument("--messages", type=int, default=3_000)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--languages", nargs="*", default=list(LANGUAGES))
-    parser.add_argument("--show", type=int, help="print the summary after so many compactions")
+    parser.add_argument("--seeds", type=int, default=2, help="lives of each kind")
+    parser.add_argument("--languages", nargs="*", default=list(LANGUAGES), choices=LANGUAGES)
     options = parser.parse_args()
     report = Report("A long life")
     counter = RememberingCounter(ROOT / "var" / "tiktoken")
@@ -397,8 +390,7 @@ def main() -> None:
         report.add(f"{name}.current", found.current, "of 5", at_least=REVERSALS)
         report.add(f"{name}.stale", len(found.stale), "lines", 0)
         report.add(f"{name}.compactions", len(life.texts), "compactions")
-        if options.show:
-            print(life.texts[: options.show][-1], *found.missing, *found.stale, sep="\n")
+        print(*found.missing, *found.stale, sep="\n")
     report.print_table()
 
 

@@ -8,8 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-import psutil
-
 ROOT = Path(__file__).resolve().parent.parent
 _TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 
@@ -43,16 +41,6 @@ def read_pss_mb(pid: int, field: str = "Pss") -> float:
             if line.startswith(f"{field}:"):
                 kb += int(line.split()[1])
     return kb / 1024
-
-
-def list_connections(pid: int, port: int | None) -> set[int]:
-    """The local ports of a process tree's connections to a port."""
-    return {
-        connection.laddr.port
-        for each in list_tree(pid)
-        for connection in psutil.Process(each).net_connections("tcp")
-        if connection.raddr and connection.raddr.port == port
-    }
 
 
 class Child:

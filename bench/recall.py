@@ -1,15 +1,13 @@
 """How much of what a question needs does `search_history` find?
 
-`python -m bench.recall --data DIRECTORY [--postgresql | --database-url URL]`: the conversations of
+`python -m bench.recall --data DIRECTORY [--postgresql]`: the conversations of
 LoCoMo (`locomo/*.json`) and BEAM (`beam/*.chat.json`, `*.questions.json`) enter through the
 services, each question goes as it is through the tool's handler. Recall is the share of a
 question's evidence messages among the first 5, 10, 20 hits, or within 2,000 and 4,000 tokens (four
 characters each) of the returned text; means over all questions. BEAM's means are of the five
 categories whose evidence a question's words can lead to; of every category R@10 and the share
 within 4,000 tokens are reported. The times are of whole runs: every question, the first too, from
-its words to the messages with their excerpts; a fixed loop takes turns with the questions of
-`long_10k` and tells how busy the machine was. `bench.recall_folds` tells what the ranking finds in
-unseen conversations.
+its words to the messages with their excerpts.
 """
 
 import argparse
@@ -18,13 +16,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from bench.calibration import Load, Times
 from bench.dialogues import Dialogue, Question, read_dialogues
-from bench.report import Report
+from bench.report import Report, Times
 from bench.serving import load_django_site, start_postgresql
 
 # What is aimed at for R@10; the recipe reached 0.748, 0.694 and 0.637 on the whole data sets.
@@ -62,13 +60,13 @@ def store_dialogue(dialogue: Dialogue) -> Any:
     return Scope(conversation.pk, user.pk)
 
 
-def ask_question(scope: Any, question: str, times: Times) -> str:
+def ask_question(scope: Any, question: str) -> str:
     """The handler's answer."""
     from asgiref.sync import async_to_sync
 
     from chat.tools.history import search_history
 
-    return times.measure(lambda: async_to_sync(search_history)(scope, {"query": question}))
+    return async_to_sync(search_history)(scope, {"query": question})
 
 
 def measure_dialogue(dialogue: Dialogue, scope: Any, answers: dict[str, Answers]) -> None:
@@ -76,7 +74,7 @@ def measure_dialogue(dialogue: Dialogue, scope: Any, answers: dict[str, Answers]
     family = dialogue.dataset.split("_")[0]
     of_all = answers[dialogue.dataset]
     for question in dialogue.questions:
-        answer = ask_question(scope, question.text, of_all.times)
+        answer = of_all.times.measure(partial(ask_question, scope, question.text))
         of_all.empty += not _HIT.search(answer)
         shares = dict(_shares(answer, question))
         of_category = answers[f"{family}.{question.category}"].shares
@@ -120,19 +118,16 @@ def measure_long(report: Report, dialogues: Sequence[Dialogue], vendor: str) -> 
     if not texts:
         return
     scope = store_dialogue(Dialogue("long", list(islice(cycle(texts), LONG)), []))
-    times, load = Times(), Load()
+    times = Times()
     for _ in range(LONG_RUNS):
         for question in (question for dialogue in beam for question in dialogue.questions):
-            load.sample()
-            ask_question(scope, question.text, times)
+            times.measure(partial(ask_question, scope, question.text))
     times.report(report, "long_10k", MOST_MS[vendor])
-    load.report(report)
 
 
 def main() -> Report:
     parser = argparse.ArgumentParser(prog="python -m bench.recall", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="holds locomo/ and beam/")
-    parser.add_argument("--database-url", default="", help="an empty database; default: SQLite")
     parser.add_argument("--postgresql", action="store_true", help="a new PostgreSQL of its own")
     parser.add_argument("--without-long", action="store_true", help="not in 10,000 messages")
     options = parser.parse_args()
@@ -140,7 +135,7 @@ def main() -> Report:
     if not dialogues:
         parser.error(f"no dialogues in {options.data}")
     with ExitStack() as stack:
-        url = start_postgresql(stack) if options.postgresql else options.database_url
+        url = start_postgresql(stack) if options.postgresql else ""
         stack.enter_context(load_django_site(url))
         report = _measure(dialogues, long=not options.without_long)
     report.print_table()

@@ -2,8 +2,12 @@
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,28 @@ class Report:
                 f"{metric.goal or '':<12} {verdict}"
             )
         print(flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Milliseconds of each call: by the clock, and of this process's processors, which other
+    programs change less (PostgreSQL's own are not in it)."""
+
+    wall: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+
+    def measure(self, call: Callable[[], T]) -> T:
+        """Call it once, and note what it took."""
+        began, used = time.perf_counter(), time.process_time()
+        result = call()
+        self.wall.append(1000 * (time.perf_counter() - began))
+        self.processor.append(1000 * (time.process_time() - used))
+        return result
+
+    def report(self, report: Report, name: str, goal: float | None = None) -> None:
+        report.add(f"{name}.p50_ms", percentile(self.wall, 0.5), "ms")
+        report.add(f"{name}.p95_ms", percentile(self.wall, 0.95), "ms", goal)
+        report.add(f"{name}.p95_cpu_ms", percentile(self.processor, 0.95), "ms")
 
 
 def percentile(values: Sequence[float], share: float) -> float:

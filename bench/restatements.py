@@ -7,7 +7,6 @@ like it.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,6 @@ from agent.audit.evidence import Source, find_citations, remove_citations
 from agent.audit.facts.words import TOKEN, clean
 from agent.audit.quotes import Given, GivenQuotes
 from agent.messages import AgentMessage, RawTokens, Role
-from bench.report import Report
 
 FILE = Path(__file__).with_name("restatements.txt")
 LONGER = Path(__file__).with_name("restatements_longer.txt")
@@ -34,8 +32,7 @@ _SENTENCE = re.compile(r"[^.!?。।؟]+[.!?。।؟]")
 
 @dataclass(frozen=True, slots=True)
 class Restatement:
-    """One bullet; `half` is 0 where rules were tuned on it, else 1. `quotes`: what an honest model
-    gives for a true one."""
+    """One bullet. `quotes`: what an honest model gives for a true one."""
 
     language: str
     kind: str
@@ -43,14 +40,12 @@ class Restatement:
     bullet: str
     quotes: Sequence[Given]
     messages: Sequence[AgentMessage]
-    half: int
 
 
 def read_restatements(file: Path = FILE) -> list[Restatement]:
     """All of a file."""
     found: list[Restatement] = []
     language, messages = "", list[AgentMessage]()
-    counted: Counter[str] = Counter()
     for line in file.read_text("utf-8").splitlines():
         mark, _, rest = line.partition(" ")
         if mark == "=":
@@ -61,9 +56,7 @@ def read_restatements(file: Path = FILE) -> list[Restatement]:
         elif mark in ("+", "-"):
             kind, bullet, *places = (part.strip() for part in rest.split("|"))
             quotes = tuple(_read_quotes(bullet, places, messages))
-            half = counted[kind] % 2
-            counted[kind] += 1
-            found.append(Restatement(language, kind, mark == "+", bullet, quotes, messages, half))
+            found.append(Restatement(language, kind, mark == "+", bullet, quotes, messages))
     return found
 
 
@@ -140,25 +133,3 @@ def _find_most_like(each: Restatement) -> Sequence[Given]:
 
     numbers = find_citations(each.bullet)
     return [Given((n,), max(_split(each.messages[n - 1]), key=count_shared)) for n in numbers]
-
-
-def report_answers(report: Report) -> None:
-    """The rates of each half, `.tuned` and `.other`; the other one has the goals."""
-    for half, name in enumerate(("tuned", "other")):
-        cases = [each for each in read_restatements() if each.half == half]
-        true = [each for each in cases if each.true]
-        doubted = sum(judge(each) != "passed" for each in true)
-        report.add(f"restated.doubted.{name}", doubted / len(true), "share")
-        answered = list(map(judge_answered, true))
-        for outcome, most in (("marked", MOST_MARKED), ("dropped", 0.0)):
-            share = answered.count(outcome) / len(true)
-            report.add(f"restated.{outcome}.honest.{name}", share, "share", most if half else None)
-        for kinds, most in ((CERTAIN, MOST_CERTAIN), (LESS_CERTAIN, MOST_LESS_CERTAIN)):
-            for kind in kinds:
-                lies = [each for each in cases if each.kind == kind]
-                at_once, after = (
-                    [judged(each) for each in lies].count("passed") / len(lies)
-                    for judged in (judge, judge_answered)
-                )
-                report.add(f"lie.{kind}.at_once.{name}", at_once, "share")
-                report.add(f"lie.{kind}.careless.{name}", after, "share", most if half else None)

@@ -1,10 +1,10 @@
 """How long does a search in 200,000 messages of one person take?
 
-`python -m bench.search [--postgresql | --database-url URL] [--messages 200000]`: two people with as
+`python -m bench.search [--postgresql] [--messages 200000]`: two people with as
 many messages each, in 400 conversations, whose words are distributed as those of a language are.
 Asked is what the sidebar asks while somebody types, from the words to the excerpts, one kind of
-query after another in turns, each run counted, the first too, with a fixed loop between them that
-tells how busy the machine was. Then messages are stored one by one: what the index costs each.
+query after another in turns, each run counted, the first too. Then messages are stored one by one:
+what the index costs each.
 """
 
 import argparse
@@ -15,14 +15,15 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from bench.calibration import Load, Times
-from bench.report import Report
+from bench.report import Report, Times
 from bench.serving import load_django_site, start_postgresql
 
 MESSAGES, CONVERSATIONS = 200_000, 400
 MOST_MS = 100.0  # p95 of each kind of query
 ROUNDS = 12  # of all kinds
 WORDS = 40_000  # in the vocabulary
+STARTS = "co re st in pro ma de tra li bu fo gri ve sku"
+SYLLABLES = "ra to mi le nak so pir du vam kel ho zun bri ta"
 FLATTENED = 2.7  # Mandelbrot's: the first words are less frequent than 1 / rank
 QUESTION, ANSWER = 15, 65  # words of a message on average
 CHINESE = "我们明天去港口看船因为天气很好所以不要忘记带上地图和一些吃的东西"
@@ -58,38 +59,7 @@ def _invent_words(source: random.Random) -> Iterator[str]:
     from agent.search.lexical import STOP_WORDS
 
     made = dict.fromkeys(sorted(word for word in STOP_WORDS if len(word) > 2))
-    starts = [
-        "co",
-        "re",
-        "st",
-        "in",
-        "pro",
-        "ma",
-        "de",
-        "tra",
-        "li",
-        "bu",
-        "fo",
-        "gri",
-        "ve",
-        "sku",
-    ]
-    rest = [
-        "ra",
-        "to",
-        "mi",
-        "le",
-        "nak",
-        "so",
-        "pir",
-        "du",
-        "vam",
-        "kel",
-        "ho",
-        "zun",
-        "bri",
-        "ta",
-    ]
+    starts, rest = STARTS.split(), SYLLABLES.split()
     while len(made) < WORDS:
         start = source.choices(starts, range(len(starts), 0, -1))[0]
         made["".join([start, *source.choices(rest, k=source.choice((1, 2, 2, 3, 4)))])] = None
@@ -174,16 +144,13 @@ def _ask(find: Callable[..., Any], owner: Any, text: Callable[[], str]) -> Any:
 
 
 def measure_queries(report: Report, queries: dict[str, Callable[[], Any]]) -> None:
-    """Each kind in turn, with the fixed loop between them."""
+    """Each kind in turn."""
     times: dict[str, Times] = {kind: Times() for kind in queries}
-    load = Load()
     for _ in range(ROUNDS):
         for kind, ask in queries.items():
-            load.sample()
             times[kind].measure(ask)
     for kind, taken in times.items():
         taken.report(report, f"search.{kind}", MOST_MS)
-    load.report(report)
 
 
 def measure_writing(report: Report, conversation: Any) -> None:
@@ -203,12 +170,11 @@ def measure_writing(report: Report, conversation: Any) -> None:
 
 def main() -> Report:
     parser = argparse.ArgumentParser(prog="python -m bench.search", description=__doc__)
-    parser.add_argument("--database-url", default="", help="an empty database; default: SQLite")
     parser.add_argument("--postgresql", action="store_true", help="a new PostgreSQL of its own")
     parser.add_argument("--messages", type=int, default=MESSAGES, help="of each person")
     options = parser.parse_args()
     with ExitStack() as stack:
-        url = start_postgresql(stack) if options.postgresql else options.database_url
+        url = start_postgresql(stack) if options.postgresql else ""
         stack.enter_context(load_django_site(url))
         from django.db import connection, transaction
 

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from bench import serving
-from bench.processes import Child, list_connections, read_cpu_ms, read_pss_mb
+from bench.processes import Child, read_cpu_ms, read_pss_mb
 from bench.report import Report, median, percentile
 
 INTERVAL_MS = 20
@@ -31,9 +30,8 @@ LEAST_IN_TIME = {50: 50, 200: 190}
 MOST_TTFT_MS = {50: 60}
 MOST_LATE_MS = 150  # p95
 MOST_ADDED_MS = 7.0  # to the SDK's first delta
-KINDS = ("web", "sdk", "sdk_stream", "socket")
+KINDS = ("web", "sdk", "socket")
 REST_S = 1.0  # between two runs, for what a server does after an answer
-PAUSE_S = 8.0  # httpx closes a connection after 5
 SETTLE_S = 3.0  # before memory is read: a new server still loads the vocabulary
 
 Round = dict[str, Any]
@@ -141,24 +139,6 @@ def report_first_delta(report: Report, bench: Bench, chats: Chats, rounds: int) 
     report.add(f"web.cpu_ms_per_answer_of_{bench.deltas}", cost, "ms")
 
 
-def report_pauses(report: Report, bench: Bench, url: str, chats: Chats, pauses: int) -> None:
-    """Whether a user who thinks for longer than the SDK keeps a connection waits for a new one:
-    here it costs nothing, over TLS and a network two round trips."""
-    port = urlsplit(url).port
-    for kind in ("web", "sdk"):
-        pid = bench.sites[kind].pid if kind in bench.sites else bench.talkers[kind].pid
-        new, waits = 0, []
-        bench.talk(kind, chats[:1], 0)
-        for _ in range(pauses):
-            before = list_connections(pid, port)
-            time.sleep(PAUSE_S)
-            waits += bench.talk(kind, chats[:1], 0)["ttft_ms"]
-            new += bool(list_connections(pid, port) - before)
-        goal = 0 if kind == "web" else None
-        report.add(f"pause.{kind}.new_connections", new, f"of {pauses}", goal)
-        report.add(f"pause.{kind}.ttft_ms", median(waits), "ms")
-
-
 def report_growth(report: Report, bench: Bench, number: int, at_once: int) -> None:
     """Memory after many new chats, each with a title of its own: what no file holds, so that other
     programs that share our libraries do not change it."""
@@ -208,14 +188,12 @@ def measure_short(report: Report, directory: Path, chats: Chats, options: Any) -
         url = stack.enter_context(serve_provider(SHORT_DELTAS, SHORT_INTERVAL_MS))
         if options.starts:
             report_start(report, directory, url, options.starts)
-        if not (options.asks or options.pauses or options.chats):
+        if not (options.asks or options.chats):
             return
         started = run_bench(directory, url, KINDS, SHORT_DELTAS, SHORT_INTERVAL_MS)
         bench = stack.enter_context(started)
         if options.asks:
             report_first_delta(report, bench, chats[: options.asks], options.rounds + 1)
-        if options.pauses:
-            report_pauses(report, bench, url, chats, options.pauses)
         if options.chats:
             report_growth(report, bench, options.chats, at_once=50)
 
@@ -247,7 +225,6 @@ def main() -> Report:
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="chats at once")
     parser.add_argument("--asks", type=int, default=30, help="for the first delta; 0: none")
     parser.add_argument("--chats", type=int, default=1000, help="for the growth; 0: none")
-    parser.add_argument("--pauses", type=int, default=3, help="of 8 s; 0: none")
     parser.add_argument(
         "--markdown", type=int, default=50, help="chats at once with Markdown; 0: none"
     )

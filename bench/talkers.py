@@ -1,8 +1,8 @@
 """The clients whose chats are measured: `python -m bench.talkers KIND PROVIDER_URL`.
 
 A process of its own that takes orders as JSON lines. `web` talks to Everlong over websockets; the
-others ask the provider themselves: `sdk` and `sdk_stream` with the SDK's two ways to stream,
-`socket` with a bare socket that looks for nothing but the deltas' stamps.
+others ask the provider themselves: `sdk` with the SDK's `create(stream=True)`, `socket` with a bare
+socket that looks for nothing but the deltas' stamps.
 """
 
 import asyncio
@@ -164,16 +164,6 @@ class Sdk(Asking):
         return heard
 
 
-class SdkStream(Sdk):
-    async def chat(self, index: int) -> Heard:
-        heard = Heard(time.monotonic_ns())
-        async with self.client.messages.stream(**self.body) as stream:
-            async for text in stream.text_stream:
-                heard.take(text)
-            heard.complete = (await stream.get_final_message()).stop_reason == "end_turn"
-        return heard
-
-
 class SocketTalker(Asking):
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -203,7 +193,6 @@ class SocketTalker(Asking):
 KINDS: dict[str, type[Talker]] = {
     "web": Web,
     "sdk": Sdk,
-    "sdk_stream": SdkStream,
     "socket": SocketTalker,
 }
 

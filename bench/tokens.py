@@ -6,7 +6,6 @@ true counts, and one long session with the true prompt size of every request.
 
 import argparse
 import json
-import math
 import re
 import statistics
 from collections import defaultdict
@@ -17,7 +16,7 @@ from typing import Any
 
 from agent.messages import Block, RawTokens
 from agent.tokens import Factor, TokenCounter
-from bench.report import Report
+from bench.report import Report, percentile
 
 VOCABULARY = Path(__file__).resolve().parent.parent / "var" / "tiktoken"
 # Fixed overhead dominates shorter texts, and no context fills up with them.
@@ -47,11 +46,6 @@ def read_samples(path: Path) -> Iterator[dict[str, Any]]:
 def measure_errors(samples: Iterable[Sample], factor: Factor) -> list[float]:
     """Relative errors, negative for underestimates."""
     return [(sample.raw * factor.value - sample.true) / sample.true for sample in samples]
-
-
-def interpolate_percentile(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)]
 
 
 def read_replies(folder: Path, counter: TokenCounter) -> dict[str, list[Sample]]:
@@ -84,9 +78,7 @@ def report_texts(report: Report, folder: Path, counter: TokenCounter) -> None:
 def write_errors(report: Report, name: str, values: list[float], *, goal: bool) -> None:
     sizes = [abs(value) for value in values]
     report.add(f"{name}.median_error", statistics.median(sizes), "ratio", 0.03 if goal else None)
-    report.add(
-        f"{name}.p95_error", interpolate_percentile(sizes, 0.95), "ratio", 0.12 if goal else None
-    )
+    report.add(f"{name}.p95_error", percentile(sizes, 0.95), "ratio", 0.12 if goal else None)
     report.add(f"{name}.underestimates", sum(v < 0 for v in values) / len(values), "ratio")
     report.add(f"{name}.samples", len(values), "texts")
 
@@ -142,7 +134,7 @@ def report_session(report: Report, folder: Path, counter: TokenCounter) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.tokens", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="holds tokens/")
     parser.add_argument("--vocabulary", type=Path, default=VOCABULARY)
     options = parser.parse_args()

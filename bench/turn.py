@@ -52,16 +52,16 @@ def take_turn(user: Any, conversation: Any) -> Stopwatch:
     from chat.models import Turn
     from chat.services.summary import gaps, preparations
     from chat.services.turns import endings, requests
+    from chat.services.turns.turns import NewMessage
 
     watch = Stopwatch()
     with watch.time("send"):
         begun = requests.send_message(
             user,
             conversation.pk,
-            text=QUESTION,
-            client_id=uuid.uuid4().hex,
+            NewMessage(QUESTION, client_id=uuid.uuid4().hex),
             expected_head=None,
-            owner="bench",
+            holder="bench",
         )
     assert begun is not None
     assert begun.compact is None, "it has to be compacted first"

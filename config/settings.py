@@ -116,8 +116,13 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [FILES_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    ["config.templates.Loader", "django.template.loaders.app_directories.Loader"],
+                )
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -201,8 +206,8 @@ CHANNEL_LAYERS = {
 # --- Celery ---------------------------------------------------------------------------------------
 
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
-# The queue in memory is looked into so often: a task waits 25 ms for that, which takes 2 ms of the
-# processor in each second of an idle server.
+# In the embedded profile, how often (s) the worker looks into the queue in memory: a task waits 25
+# ms for it, and an idle server takes 2 ms of processor time a second.
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     {"socket_connect_timeout": 2, "socket_timeout": 10} if SCALED else {"polling_interval": 0.05}
 )

@@ -13,13 +13,13 @@ from config.bundle import bundle
 STYLES = "css/base.css"  # they name the files of the typeface
 IMPORT = re.compile(rb'@import "([\w-]+\.css)";\n')
 PICTURE = re.compile(rb'url\("\.\./(icons/[\w-]+\.svg)"\)')
-COMMENT_OR_INDENT = re.compile(rb"/\*.*?\*/\s*|(?<=\n)\s+", re.S)
+TEXT_COMMENT_OR_SPACE = re.compile(rb'("[^"]*")|/\*.*?\*/\s*|(?<=[{};:,>])\s+|\s+(?=[{}>])', re.S)
 
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):
-    """Also makes what the page loads: one script of its modules, those that come on demand, the
-    typeface, and styles without comments and indentation. A style holds those that it imports, and
-    the picture of the icons, which so is there at the first paint. Where files are not collected
+    """Also makes what the page loads: one script of its modules, the typeface, and styles without
+    comments and space. A style holds those that it imports, and the picture of the icons,
+    which so is there at the first paint. Where files are not collected
     (`DEBUG`, tests) modules and styles are served as they are, and the typeface is the system's."""
 
     support_js_module_import_aggregation = True
@@ -48,11 +48,11 @@ class StaticFilesStorage(CompressedManifestStaticFilesStorage):
             style = PICTURE.sub(lambda found: _as_data(read(found[1].decode())), read(path))
             return IMPORT.sub(lambda found: read_style(f"css/{found[1].decode()}"), style)
 
-        scripts = bundle("main", lambda name: read(f"js/{name}.js").decode())
+        script = bundle("main", lambda name: read(f"js/{name}.js").decode())
         styles = [path for path in paths if path.startswith("css/")]
         return {
-            **{f"js/{name}.js": script.encode() for name, script in scripts.items()},
-            **{path: COMMENT_OR_INDENT.sub(b"", read_style(path)) for path in styles},
+            "js/main.js": script.encode(),
+            **{path: TEXT_COMMENT_OR_SPACE.sub(rb"\1", read_style(path)) for path in styles},
             **build_typeface(read(STYLES).decode()),
         }
 

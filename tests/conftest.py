@@ -21,16 +21,11 @@ import pytest
 from agent.vocabulary import install, is_intact
 from config.compaction_policy import VARIABLES as COMPACTION_VARIABLES
 from tests.support import server
+from tests.support.emptying import empty_quickly
 from tests.support.launcher import LAUNCHER
 from tests.support.patience import PATIENCE
 from tests.support.programs import BROWSER, CHROMIUM_ARGUMENTS, require
-from tests.support.server import (
-    CeleryProcess,
-    EverlongProcess,
-    LoggedProcess,
-    build_site,
-    migrate_fresh,
-)
+from tests.support.server import CeleryProcess, EverlongProcess, LoggedProcess
 from tests.support.services import (
     PostgresServer,
     RedisServer,
@@ -228,39 +223,9 @@ def quick_settings() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_emptying() -> Iterator[None]:
-    """After a test its rows are deleted. Django would truncate every table and write content types
-    and permissions anew: 25 ms a test, 140 ms on PostgreSQL."""
-    from django.test import TransactionTestCase
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TransactionTestCase, "_fixture_teardown", delete_rows)
-        # Nor is SQLite's connection opened anew, which takes another 5 ms. PostgreSQL's goes back
-        # into its pool.
-        patch.setattr(TransactionTestCase, "_should_reload_connections", is_pooled)
+    """See `empty_quickly`."""
+    with empty_quickly():
         yield
-
-
-def is_pooled(case: object) -> bool:
-    """Whether the connection is given back between two tests."""
-    from django.db import connection
-
-    return connection.vendor == "postgresql"
-
-
-def delete_rows(case: object) -> None:
-    """Empty every table but those that the migrations have filled."""
-    from django.contrib.auth.models import Permission
-    from django.contrib.contenttypes.models import ContentType
-    from django.db import connection, transaction
-
-    tables = set(connection.introspection.django_table_names(only_existing=True))
-    tables -= {model._meta.db_table for model in (Permission, ContentType)}
-    statements = [f"DELETE FROM {connection.ops.quote_name(table)}" for table in tables]
-    if connection.vendor == "postgresql":  # one way there and back
-        statements = ["; ".join(statements)]
-    with transaction.atomic(), connection.cursor() as cursor:  # foreign keys wait for its end
-        for statement in statements:
-            cursor.execute(statement)
 
 
 @pytest.fixture(scope="session")
@@ -308,7 +273,7 @@ def redis_server(pytestconfig: pytest.Config) -> Iterator[RedisServer]:
 @pytest.fixture(scope="session")
 def migrated_database(postgres_server: PostgresServer) -> str:
     """See `migrate_fresh`."""
-    return migrate_fresh(postgres_server)
+    return server.migrate_fresh(postgres_server)
 
 
 @pytest.fixture
@@ -349,7 +314,7 @@ def site(
     with (shared / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not complete.exists():
-            directory = build_site(Path(tempfile.mkdtemp(dir=shared)) / "data")
+            directory = server.build_site(Path(tempfile.mkdtemp(dir=shared)) / "data")
             shutil.copytree(vocabulary_directory, directory / "tiktoken")
             directory.rename(complete)
     return complete

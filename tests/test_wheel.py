@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from config.version import VERSION
+
 ROOT = Path(__file__).resolve().parent.parent
 # What everybody who gets the software must get with it.
 PAPERS = ("LICENSE", "SECURITY.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md")
@@ -37,7 +39,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    (made,) = directory.glob("everlong-*.whl")
+    (made,) = directory.glob(f"everlong-{VERSION}-*.whl")
     return made
 
 

@@ -23,41 +23,20 @@ class Trigger(StrEnum):
     MESSAGES = "messages"  # many of them, however short
     TOOL = "tool"  # the model asked for it
     MODEL_SWITCH = "model_switch"
-    # Not when, but what made the version (`Origin`): rows hold them for as long as they have one
-    # column for both.
-    EDIT = "edit"
-    REBUILT = "rebuilt"
-    REWRITE = "rewrite"
 
 
 class Origin(StrEnum):
     """What made a version of a summary. The values are stored."""
 
-    COMPACTION = "compaction"  # it covers more messages than the version before
+    # It covers more messages than the version before: only such a one makes room.
+    COMPACTION = "compaction"
     EDIT = "edit"  # the user's own hand
     REBUILT = "rebuilt"  # in the background: a chapter that lost its text was written again
     REWRITE = "rewrite"  # an administrator had it written again, compares and decides
 
-    @property
-    def makes_room(self) -> bool:
-        """Whether a turn waits for such a version, and takes it where one is ready."""
-        return self is Origin.COMPACTION
-
-
-def split_trigger(stored: str) -> tuple[Trigger | None, Origin]:
-    """A trigger, as rows with one column and clients have it, as the two facts that it may tell:
-    when, and what made the version. No trigger where the version came from something else than a
-    compaction. The reverse is `trigger or origin`. Raises ValueError for an unknown one."""
-    trigger = Trigger(stored)
-    if trigger in (Trigger.EDIT, Trigger.REBUILT, Trigger.REWRITE):
-        return None, Origin(stored)
-    return trigger, Origin.COMPACTION
-
 
 # Begun where nobody waits.
-BACKGROUND = (Trigger.PREPARED, Trigger.IDLE, Trigger.REBUILT)
-# Those that make no room: no turn waits for them or swaps them in.
-APART = (Trigger.REBUILT, Trigger.REWRITE)
+BACKGROUND = (Trigger.PREPARED, Trigger.IDLE)
 
 
 class Extent(StrEnum):

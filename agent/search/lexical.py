@@ -216,8 +216,7 @@ def _strip(chunk: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The constants of the ranking; `bench.recall_folds` chooses them anew for each conversation
-    that it asks."""
+    """The constants of the ranking, chosen by `bench.recall`."""
 
     # BM25's usual two. How often a word stands in a message adds nothing to recall.
     saturation: float = 1.2

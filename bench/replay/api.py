@@ -19,7 +19,6 @@ from bench.replay.summariser import Summariser
 from demo.api import protocol
 from demo.api.prompt_cache import PromptCache
 from demo.api.tokens import compact_json, without_cache_control
-from tests.agent.conversations import fold_message
 
 CALL_SECONDS = 30.0  # of one call of the summariser, unless it is said otherwise
 
@@ -36,13 +35,13 @@ class Clock:
 
 @dataclass
 class ScriptedApi:
-    """Counts and checks what it is sent. `window` in tokens; `digests` only where asked for."""
+    """Counts and checks what it is sent. `window` in tokens. `digest` is of all requests: what
+    should not change them leaves it as it is."""
 
     window: int
     prices: Prices
     summariser: Summariser
     clock: Clock = field(default_factory=Clock)
-    keep_digests: bool = False
     call_seconds: float = CALL_SECONDS
     spent: Spending = field(default_factory=Spending)
     requests: int = 0
@@ -50,11 +49,11 @@ class ScriptedApi:
     fullest: float = 0.0  # prompt + max_tokens over the window
     followed: int = 0  # requests that should begin like the one before
     unchanged: int = 0  # and do
-    digests: list[str] = field(default_factory=list)
     _before: tuple[Any, Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         self._cache = PromptCache(clock=self.clock)
+        self.digest = sha256()
 
     def answer(self, request: Request, reply: Sequence[Block], version: Any) -> dict[str, Any]:
         """The usage of a chat request that is answered with `reply`. `version` names summary and
@@ -75,11 +74,11 @@ class ScriptedApi:
         text = self.summariser.write(body)
         now, self.clock.now = self.clock.now, at
         blocks = [protocol.text(text)] if text else []
-        usage = self._call(body, blocks)
+        usage = Usage.from_api(self._call(body, blocks))
         self.clock.now = now
-        self.spent.summaries += Usage.from_api(usage)
+        self.spent.summaries += usage
         self.spent.summary_calls += 1
-        return fold_message({"content": blocks, "stop_reason": "end_turn", "usage": usage})
+        return Reply(blocks, "end_turn", usage=usage, complete=True)
 
     def _call(self, body: dict[str, Any], reply: Sequence[Block]) -> dict[str, Any]:
         prompt = self._cache.account(body)
@@ -89,8 +88,7 @@ class ScriptedApi:
             body, window=self.window, prompt_tokens=prompt.total, body_bytes=5 * prompt.total
         )
         self.fullest = max(self.fullest, (prompt.total + body["max_tokens"]) / self.window)
-        if self.keep_digests:
-            self.digests.append(sha256(compact_json(body).encode()).hexdigest())
+        self.digest.update(compact_json(body).encode())
         return prompt.fields() | protocol.output_usage(protocol.ScriptedReply(tuple(reply)))
 
 

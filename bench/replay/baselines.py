@@ -67,26 +67,3 @@ def _grow(
 
 def _cached(read: int, written: int, output: int, ttl: Ttl) -> Usage:
     return Usage(0, output, read, written, written if ttl == "1h" else 0)
-
-
-def sliding_window(turns: Iterable[TurnSize], system: int, limit: int) -> Spending:
-    """The oldest turns are dropped from `limit` on. Then each prompt begins differently, and
-    nothing is worth writing to the cache."""
-    spent = Spending()
-    kept: list[int] = []
-    cached = used = 0
-    for turn in turns:
-        warm = turn.gap < CACHE_SECONDS["5m"]
-        dropped = False
-        while kept and system + used + turn.user > limit:
-            used -= kept.pop(0)
-            dropped = True
-        prompt = system + used + turn.user + OVERHEAD
-        read = cached if warm and not dropped else 0
-        new = Usage(prompt - read, turn.answer, read)
-        spent.answers += new if dropped else _cached(read, prompt - read, turn.answer, "5m")
-        spent.requests += 1
-        cached = 0 if dropped else prompt
-        kept.append(turn.user + turn.answer + 2 * OVERHEAD)
-        used += kept[-1]
-    return spent

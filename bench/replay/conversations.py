@@ -2,18 +2,16 @@
 
 import json
 import random
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 
 from agent.messages import Block
+from bench.dialogues import Dialogue, read_dialogues
 from demo.api import protocol
 
 FIXTURE = Path(__file__).parent / "fixture.json"
-# BEAM's user messages end in what its generator left there: "->-> 1,1".
-ARTEFACT = re.compile(r"\s*->->[\s\d,.]*$")
 PICTURE: Block = {
     "type": "image",
     "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
@@ -67,14 +65,23 @@ class ReplayConversation:
     """`instructions`: message numbers (from 1) of the user's standing instructions, as the data
     name them; only right where a conversation is replayed by itself."""
 
-    name: str
     exchanges: Sequence[ReplayExchange]
     instructions: frozenset[int] = frozenset()
 
 
 def read_beam(folder: Path) -> list[ReplayConversation]:
     """All conversations of a folder in BEAM's form, in the order of their names."""
-    return [_read(path) for path in sorted(folder.glob("*.chat.json"))]
+    return [_pair(dialogue) for dialogue in read_dialogues(folder)]
+
+
+def _pair(dialogue: Dialogue) -> ReplayConversation:
+    """A dialogue whose roles alternate."""
+    texts = [text for _, text, _ in dialogue.messages]
+    exchanges = list(map(ReplayExchange, texts[::2], texts[1::2]))
+    asked = (q for q in dialogue.questions if q.category == "instruction_following")
+    numbers = {number for question in asked for number in question.evidence}
+    users = {n for n, (role, _, _) in enumerate(dialogue.messages, 1) if role == "user"}
+    return ReplayConversation(exchanges, frozenset(numbers & users))
 
 
 def read_fixture() -> ReplayConversation:
@@ -86,13 +93,13 @@ def read_fixture() -> ReplayConversation:
         )
         for e in data["turns"]
     ]
-    return ReplayConversation("fixture", exchanges, frozenset(data["instructions"]))
+    return ReplayConversation(exchanges, frozenset(data["instructions"]))
 
 
 def chain(conversations: Sequence[ReplayConversation], turns: int) -> ReplayConversation:
     """One conversation of so many turns: one after another, and again from the first."""
     exchanges = cycle([exchange for c in conversations for exchange in c.exchanges])
-    return ReplayConversation("chained", list(islice(exchanges, turns)))
+    return ReplayConversation(list(islice(exchanges, turns)))
 
 
 def make_gaps(seed: int) -> Iterator[float]:
@@ -100,22 +107,3 @@ def make_gaps(seed: int) -> Iterator[float]:
     dice = random.Random(seed)
     while True:
         yield PAUSE_SECONDS if dice.random() < PAUSES else GAP_SECONDS
-
-
-def _read(path: Path) -> ReplayConversation:
-    batches = json.loads(path.read_text("utf-8"))
-    messages = [message for batch in batches for turn in batch["turns"] for message in turn]
-    exchanges: list[ReplayExchange] = []
-    numbers: dict[int, int] = {}  # message number by BEAM's id, of user messages
-    for user, answer in zip(messages[::2], messages[1::2], strict=True):
-        if (user["role"], answer["role"]) != ("user", "assistant"):
-            raise ValueError(f"{path.name}: roles do not alternate at {user['id']}")
-        numbers[user["id"]] = 2 * len(exchanges) + 1
-        question = ARTEFACT.sub("", user["content"]).strip()
-        exchanges.append(ReplayExchange(question, answer["content"].strip()))
-    questions = json.loads(
-        path.with_name(path.name.replace("chat", "questions")).read_text("utf-8")
-    )
-    evidence = {i for q in questions["instruction_following"] for i in q["source_chat_ids"]}
-    instructions = frozenset(numbers[i] for i in evidence if i in numbers)
-    return ReplayConversation(path.name.removesuffix(".chat.json"), exchanges, instructions)

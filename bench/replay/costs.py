@@ -7,55 +7,39 @@ from agent.compaction.policy import Policy
 from agent.context.assemble import BASE_PROMPT
 from agent.tokens import Prices
 from bench.replay import baselines
-from bench.replay.conversations import ReplayConversation, make_gaps
+from bench.replay.replay import Replay
 from bench.replay.spending import Spending
 from bench.report import Report
 from demo.api.tokens import count_text
 
 if TYPE_CHECKING:
-    from bench.compaction import Played, Setting
+    from bench.compaction import Setting
 
 GROWTH_FROM = 1_000  # turns
-# What stays word for word after a plain summary: OpenClaw, pi and Codex keep 20,000 tokens. Ours is
-# the policy's.
+# What stays word for word after a plain summary: OpenClaw, pi and Codex keep 20,000 tokens.
 PEERS_TAIL = 20_000
 
 
-def turn_sizes(conversation: ReplayConversation, seed: int) -> list[baselines.TurnSize]:
-    """The turns as the API counts them, in tokens."""
-    return [
-        baselines.TurnSize(gap, count_text(exchange.user), count_text(exchange.answer))
-        for exchange, gap in zip(conversation.exchanges, make_gaps(seed), strict=False)
-    ]
-
-
-def report_cost(
-    report: Report, setting: "Setting", played: "Played", turns: ReplayConversation
-) -> None:
+def report_cost(report: Report, setting: "Setting", replay: Replay) -> None:
     """Dollars of the long replay by what they were paid for, and of the same turns otherwise."""
-    prices, policy = setting.prices, Policy()
-    ours, number = played.spent, len(turns.exchanges)
+    prices, policy, sizes = setting.prices, Policy(), replay.tally.requests
+    ours, number = replay.api.spent, len(replay.tally.dollars)
+    ours.note_compactions(replay.versions)
     report.add("usd_per_turn", ours.dollars(prices) / number, "USD")
     _report_parts(report, "usd_per_turn", ours, prices, number)
-    sizes = turn_sizes(turns, setting.seed)
     system = count_text(BASE_PROMPT)
     limit = int(policy.threshold_ratio * setting.budget)
     usual = int(baselines.WINDOW_RATIO * setting.window)
-    tail, own_tail = PEERS_TAIL, policy.keep_recent_tokens
-    same = baselines.plain_summary(sizes, system, limit, tail, ttl="1h")
+    same = baselines.plain_summary(sizes, system, limit, PEERS_TAIL, ttl="1h")
     others = {
         "full_history": baselines.full_history(sizes, system),
-        "sliding_window": baselines.sliding_window(sizes, system, limit),
         # The API's default is five minutes; whoever takes an hour everywhere comes nearer.
-        "plain_80_window": baselines.plain_summary(sizes, system, usual, own_tail),
-        "plain_80_window.hour": baselines.plain_summary(sizes, system, usual, own_tail, ttl="1h"),
+        "plain_80_window": baselines.plain_summary(sizes, system, usual, PEERS_TAIL),
+        "plain_80_window.hour": baselines.plain_summary(sizes, system, usual, PEERS_TAIL, ttl="1h"),
         "plain_same_trigger": same,
-        "plain_same_trigger.own_tail": baselines.plain_summary(
-            sizes, system, limit, own_tail, ttl="1h"
-        ),
         # Ours uses a pause near the trigger: the same for a plain one.
         "plain_same_size": baselines.plain_summary(
-            sizes, system, int(ours.before_compaction), tail, ttl="1h"
+            sizes, system, int(ours.before_compaction), PEERS_TAIL, ttl="1h"
         ),
     }
     for name, other in others.items():
@@ -66,12 +50,11 @@ def report_cost(
         ("plain_80_window", 0.5),
         ("plain_80_window.hour", None),
         ("plain_same_trigger", 1.0),
-        ("plain_same_trigger.own_tail", 1.0),
         ("plain_same_size", None),
     ):
         ratio = ours.dollars(prices) / others[name].dollars(prices)
         report.add(f"cost_vs.{name}", ratio, "ratio", goal)
-    report_growth(report, played.tally.dollars)
+    report_growth(report, replay.tally.dollars)
 
 
 def report_growth(report: Report, dollars: Sequence[float]) -> None:

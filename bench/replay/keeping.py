@@ -1,17 +1,15 @@
 """What a conversation still holds after compactions, judged by rules that are not the engine's."""
 
 import re
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.audit.evidence import UNVERIFIED
-from agent.authorship.typed import TypedText
-from agent.compaction.instructions.pins import find_pins
-from agent.context.summary import INDEX_HEADING
-from agent.messages import AgentMessage, plain_text
-from bench.replay.conductor import Conductor
-from bench.replay.values import Lookup, Text, find_exact_values, find_questions
+from agent.compaction.instructions.pins import find_pins_in
+from agent.context.summary import INDEX_HEADING, Summary
+from agent.messages import AgentMessage, RawTokens, plain_text
+from bench.replay.replay import Replay
+from bench.replay.values import Text, find_exact_values, find_questions
 
 # What code writes into a summary besides what it was given: ranges, numbers of messages.
 _MARKS = re.compile(r"^\*\*Messages #\d+ to #\d+(?: \([^()]+\))?\*\*$|\[#\d[^\]]*\]", re.M)
@@ -29,11 +27,22 @@ class Record:
     pins: str = ""
 
     @classmethod
-    def of(cls, conductor: Conductor) -> "Record":
-        summary = conductor.summary
+    def of(cls, replay: Replay) -> "Record":
+        from chat.models import Conversation
+        from chat.models import Message as Row
+
+        conversation = Conversation.objects.get(pk=replay.id)
+        rows = Row.objects.filter(conversation=conversation).order_by("number")
+        through = conversation.compressed_through
+        summary = Summary.from_text(conversation.compressed_context or "")
         return cls(
-            conductor.messages,
-            conductor.through,
+            [
+                AgentMessage(
+                    number, "user" if role == "user" else "assistant", blocks, RawTokens(0)
+                )
+                for number, role, blocks in rows.values_list("number", "role", "blocks")
+            ],
+            through.number if through else 0,
             "\n\n".join(summary.chapters),
             summary.appendix,
             summary.instructions,
@@ -42,9 +51,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Counts. `values`: exact values that the user typed in the messages under the summary. By
-    lookup they are asked for as they were typed, `by_sentence` with the sentence around them,
-    where they have one; `in_prompt` needs neither. `instructions`: standing ones by the data's
+    """Counts. `values`: exact values that the user typed in the messages under the summary.
+    `reachable` are in the prompt, or are found as they were typed; `by_sentence` are found by the
+    sentence around them, which `with_sentence` have. `instructions`: standing ones by the data's
     word, of which `found` are recognised and `pinned` are in the prompt, as a pin or because their
     message is."""
 
@@ -52,11 +61,9 @@ class Kept:
     in_summary: int
     in_index: int
     in_prompt: int
-    by_lookup: int
+    reachable: int
     by_sentence: int
     with_sentence: int
-    reachable: int
-    reachable_by_sentence: int
     invented: tuple[str, ...]
     instructions: int
     pinned: int
@@ -69,11 +76,10 @@ def examine(
     record: Record,
     planted: Sequence[str],
     instructions: frozenset[int],
-    *,
-    searched: bool = True,
+    search: Callable[[str], str] = lambda _: "",
 ) -> Kept:
-    """The end of a replay. `planted`: the values that the scripted model made up. `searched`:
-    whether what is not in the prompt can be looked up."""
+    """The end of a replay. `planted`: the values that the scripted model made up. `search`: what
+    the model is given to read for a query."""
     texts = [plain_text(message.blocks) for message in record.messages]
     prompts = [m for m in record.messages[: record.through] if m.is_prompt]
     values = {v: t for m in prompts for v, t in find_exact_values(texts[m.number - 1]).items()}
@@ -81,12 +87,15 @@ def examine(
     _, _, index_text = record.appendix.partition(INDEX_HEADING)
     in_index = _holding(values, index_text)
     in_summary = _holding(values, record.chapters)
-    with closing(Lookup(texts if searched else [])) as lookup:
-        by_lookup = {value for value, typed in values.items() if lookup.find(value, typed)}
-        by_sentence = {v for v, asked in questions.items() if lookup.find_by_words(v, asked)}
     in_prompt = in_summary | in_index | _holding(values, "\n".join(texts[record.through :]))
+    found_as_typed = {
+        value
+        for value, typed in values.items()
+        if value not in in_prompt and Text(search(f'"{typed}"')).holds(value)
+    }
+    by_sentence = {v for v, asked in questions.items() if Text(search(asked)).holds(v)}
     users = [m for m in record.messages if m.is_prompt]
-    found = {m.number for m in users if find_pins(m.number, TypedText(texts[m.number - 1]))}
+    found = {m.number for m in users if find_pins_in(m)}
     pin_text = Text(record.pins)
     pinned = {n for n in instructions if n > record.through or pin_text.holds(f"[#{n}]")}
     written = f"{record.chapters}\n{record.appendix}\n{record.pins}"
@@ -95,11 +104,9 @@ def examine(
         in_summary=len(in_summary),
         in_index=len(in_index),
         in_prompt=len(in_prompt),
-        by_lookup=len(by_lookup),
+        reachable=len(in_prompt | found_as_typed),
         by_sentence=len(by_sentence),
         with_sentence=len(questions),
-        reachable=len(in_prompt | by_lookup),
-        reachable_by_sentence=len(in_prompt | by_sentence),
         invented=tuple(_invented(written, "\n".join(texts), planted)),
         instructions=len(instructions),
         pinned=len(pinned),

@@ -4,20 +4,28 @@ or searched for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agent.compaction.policy import Policy
 from agent.compaction.writing.requests import WORDS_PER_TOKEN
 from agent.context.assemble import BASE_PROMPT
-from agent.messages import AgentMessage
+from agent.messages import AgentMessage, RawTokens
 from agent.tokens import Limits, TokenCounter
 from bench.replay.baselines import SUMMARY_TOKENS
 from bench.replay.conversations import ReplayExchange
 from bench.replay.keeping import Record
-from bench.replay.lineage import Lineage
 from bench.replay.summariser import BULLET, Summariser
 from bench.replay.values import Text
 from demo.api import protocol
 from demo.mind.summaries import SourceMessage
+
+
+class RememberingCounter(TokenCounter):
+    """Counts a text once: each request measures the summary."""
+
+    @lru_cache(maxsize=20_000)  # noqa: B019 - it lives as long as the benchmark
+    def count(self, text: str) -> RawTokens:
+        return super().count(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +33,6 @@ class PlainSummary:
     """The summary of the messages up to `through`."""
 
     text: str = ""
-    first: int = 1
     through: int = 0
 
 
@@ -39,7 +46,6 @@ class PlainReplay:
         self._tail = min(policy.keep_recent_tokens, limits.budget // 5)
         self._messages: list[AgentMessage] = []
         self.summary = PlainSummary()
-        self.lineage = Lineage()
         self.compactions = 0
 
     def play(self, exchange: ReplayExchange) -> None:
@@ -67,7 +73,6 @@ class PlainReplay:
         old = BULLET.findall(self.summary.text)
         lines = self._summariser.pick_bullets(entries, old, source, words)
         self.summary = PlainSummary("\n".join(lines), through=cut)
-        self.lineage.follow([self.summary])
         self.compactions += 1
 
     def _measure(self, through: int) -> int:

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 from agent.compaction.policy import Policy
 from agent.context.assemble import BASE_PROMPT
 from agent.context.request import Ttl
-from agent.messages import AgentMessage
 from bench.replay import baselines
 from bench.replay.api import ScriptedApi
-from bench.replay.conductor import Conductor
 from bench.replay.conversations import ReplayExchange, ReplayRound, make_gaps
 from bench.replay.costs import PEERS_TAIL
+from bench.replay.replay import Replay
 from bench.replay.summariser import Summariser
-from bench.replay.tally import RememberingCounter
-from bench.report import Report, percentile
-from demo.api.tokens import count_blocks, count_text
+from bench.report import Report
+from demo.api.tokens import count_text
 
 if TYPE_CHECKING:
     from bench.compaction import Setting
@@ -72,35 +70,32 @@ def _path(dice: random.Random) -> str:
     return f"src/{dice.randrange(16**4):04x}/handler_{dice.randrange(1_000)}.py"
 
 
-def report_session(report: Report, setting: "Setting") -> None:
-    """The price of such work, how long its turns were held, and that its requests are valid."""
+def work(setting: "Setting") -> Replay:
+    """Such a session, played."""
     from bench.compaction import MODEL, new_limits
 
-    session = make_session(setting.seed, setting.agent_turns)
-    api = ScriptedApi(
-        setting.window,
-        setting.prices,
-        Summariser(setting.seed),
-        call_seconds=SUMMARY_SECONDS,
-    )
+    writer = Summariser(setting.seed)
+    api = ScriptedApi(setting.window, setting.prices, writer, call_seconds=SUMMARY_SECONDS)
     limits = new_limits(setting.window, setting.budget)
-    counter = RememberingCounter(setting.vocabulary)
-    conductor = Conductor(api, Policy(), limits, counter, MODEL, TOOLS)
+    replay = Replay(api, MODEL, limits, tools=TOOLS)
+    session = make_session(setting.seed, setting.agent_turns)
     for exchange, gap in zip(session, make_gaps(setting.seed), strict=False):
-        conductor.play(exchange, gap)
-    tally, spent = conductor.tally, api.spent
-    report.add("agent.requests", spent.requests, "requests")
-    report.add("agent.requests.invalid", len(api.violations), "violations", 0)
-    report.add("agent.request_over_window.max", api.fullest, "ratio", 1.0)
-    report.add("agent.prefix.unchanged", api.unchanged / max(1, api.followed), "ratio", at_least=1)
+        replay.play(exchange, gap)
+    return replay
+
+
+def report_work(report: Report, setting: "Setting", replay: Replay) -> None:
+    """The price of such work, beside plain summaries."""
+    tally, spent = replay.tally, replay.api.spent
+    spent.note_compactions(replay.versions)
+    report.add("agent.answers", spent.requests, "requests")
     report.add("agent.usd_per_request", spent.dollars(setting.prices) / spent.requests, "USD")
     for part, dollars in spent.list_parts(setting.prices).items():
         report.add(f"agent.usd_per_request.{part}", dollars / spent.requests, "USD")
     system = count_text(BASE_PROMPT) + count_text(str(TOOLS))
     trigger = int(Policy().threshold_ratio * setting.budget)
-    requests = _list_requests(conductor)
     for name, ttl, goal in PLAIN:
-        plain = baselines.plain_summary(requests, system, trigger, PEERS_TAIL, ttl=ttl)
+        plain = baselines.plain_summary(tally.requests, system, trigger, PEERS_TAIL, ttl=ttl)
         dollars = plain.dollars(setting.prices)
         report.add(f"agent.usd_per_request.{name}", dollars / spent.requests, "USD")
         ratio = spent.dollars(setting.prices) / dollars
@@ -111,21 +106,3 @@ def report_session(report: Report, setting: "Setting") -> None:
         ("after_compaction", spent.after_compaction),
     ):
         report.add(f"agent.{name}", tokens, "tokens")
-    report.add("agent.compactions", tally.compactions, "compactions")
-    report.add("agent.compactions.blocking", tally.blocking, "compactions", 0)
-    report.add("agent.compactions.blocking_after_large", tally.blocking_after_large, "compactions")
-    report.add("agent.held_s.p95", percentile(tally.locks, 0.95) / 1000, "s", 0.2)
-    report.add("agent.turns.trimmed", tally.trimmed, "turns", 0)
-
-
-def _list_requests(conductor: Conductor) -> list[baselines.TurnSize]:
-    """Each request as if it were a turn: what is new in it, and what was replied."""
-    messages, times = conductor.messages, [0.0, *conductor.times]
-    return [
-        baselines.TurnSize(times[i + 2] - times[i], *map(_count, messages[i : i + 2]))
-        for i in range(0, len(messages), 2)
-    ]
-
-
-def _count(message: AgentMessage) -> int:
-    return count_blocks(list(message.blocks))

@@ -1,6 +1,8 @@
 """What a replay took, by what it was for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from agent.messages import Usage
 from agent.tokens import Prices
@@ -35,6 +37,11 @@ class Spending:
     @property
     def after_compaction(self) -> float:
         return sum(self.sizes_after) / max(1, self.compactions)
+
+    def note_compactions(self, versions: Sequence[Any]) -> None:
+        """The sizes of the product's summary versions."""
+        self.sizes_before = [each.tokens_before for each in versions]
+        self.sizes_after = [each.tokens_after for each in versions]
 
     def dollars(self, prices: Prices) -> float:
         """US dollars in all."""

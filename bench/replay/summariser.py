@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.audit.evidence import GOALS
-from agent.authorship.typed import TypedText
-from agent.compaction.instructions.pins import find_pins
+from agent.compaction.instructions.pins import find_pins_in
 from agent.compaction.skills import INSTRUCTIONS
 from agent.compaction.writing.outline import READ
-from agent.messages import plain_text
+from agent.messages import AgentMessage, RawTokens, plain_text
 from bench.replay.values import Text
+from demo.api import protocol
 from demo.api.recording import join_text
 from demo.mind.recognition import HEADING, messages_of, summary_instruction
 from demo.mind.summaries import CUT_HERE, SourceMessage, read_entries
@@ -41,7 +41,6 @@ class Summariser:
 
     seed: int
     planted: list[str] = field(default_factory=list)
-    bullets: int = 0
 
     def __post_init__(self) -> None:
         self._dice = random.Random(self.seed)
@@ -117,7 +116,6 @@ class Summariser:
             words -= len(sentence.split()) + 1
             if words <= 0:
                 break
-        self.bullets += len(lines)
         return lines
 
     def _picked(
@@ -170,10 +168,12 @@ class Summariser:
 
 def _instructions(body: Mapping[str, Any]) -> list[str]:
     """The user's standing ones, which this model knows by their wording."""
-    users = (entry for entry in find_entries(body) if entry.role == "user")
-    return [
-        pin.render() for entry in users for pin in find_pins(entry.number, TypedText(entry.text))
+    users = [
+        AgentMessage(entry.number, "user", [protocol.text(entry.text)], RawTokens(0))
+        for entry in find_entries(body)
+        if entry.role == "user"
     ]
+    return [pin.render() for message in users for pin in find_pins_in(message)]
 
 
 def split_sentences(text: str) -> list[str]:

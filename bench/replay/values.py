@@ -1,8 +1,6 @@
 """Exact values by rules of their own, so that the engine is not measured with its own ruler."""
 
 import re
-import sqlite3
-from collections.abc import Iterable, Sequence
 
 _SEPARATORS = re.compile(r"(?:[\s()\[\]{}<>\"'`“”‘’;=|*…]|,(?!\d{3})|(?<!\d),)+")
 _FILE = re.compile(r"\w\.(?:py|js|ts|json|ya?ml|md|txt|html?|css|sql|sh|csv|pdf|log|toml)$", re.I)
@@ -14,7 +12,6 @@ _CITATION = re.compile(r"\[#\d[^\]]*\]")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"\w+")
 LEAST_WORDS = 3  # of a sentence that says what is asked for
-HITS = 5
 
 
 def find_exact_values(text: str) -> dict[str, str]:
@@ -58,32 +55,3 @@ class Text:
                 return True
             start = self._text.find(value, start + 1)
         return False
-
-
-class Lookup:
-    """A search over the stored messages: SQLite's FTS5, five hits. It stands in for the tool
-    `search_history`, which needs the site's database. To be closed."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._database = sqlite3.connect(":memory:")
-        self._database.execute("CREATE VIRTUAL TABLE messages USING fts5(text)")
-        rows: Iterable[tuple[str]] = ((text,) for text in texts)
-        self._database.executemany("INSERT INTO messages (text) VALUES (?)", rows)
-
-    def close(self) -> None:
-        self._database.close()
-
-    def find(self, value: str, typed: str) -> bool:
-        """Whether one of the best hits for a value, asked for as it was typed, holds it."""
-        return self._finds(value, '"' + typed.replace('"', '""') + '"')
-
-    def find_by_words(self, value: str, question: str) -> bool:
-        """The same for a question in which the value does not stand, by any of its words."""
-        return self._finds(value, " OR ".join(f'"{word}"' for word in _WORD.findall(question)))
-
-    def _finds(self, value: str, query: str) -> bool:
-        found = self._database.execute(
-            "SELECT text FROM messages WHERE messages MATCH ? ORDER BY bm25(messages) LIMIT ?",
-            (query, HITS),
-        )
-        return any(Text(text).holds(value) for (text,) in found)

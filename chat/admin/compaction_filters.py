@@ -44,7 +44,7 @@ class EngineFilter(ConditionFilter):
 
     title = "engine"
     parameter_name = "engine"
-    conditions = {str(each): (each.capitalize(), Q(engine=each)) for each in WRITTEN}
+    conditions = {str(each): (each.capitalize(), Q(method=each)) for each in WRITTEN}
 
 
 class DurationFilter(ConditionFilter):

@@ -65,7 +65,7 @@ def _compare(compaction: Compaction) -> dict[str, Any]:
     """Of a summary that was written again and not decided on: that it is `waiting`, and once it is
     written, what it says otherwise than the current one."""
     states = (Compaction.Status.RUNNING, Compaction.Status.READY)
-    if compaction.trigger != Compaction.Trigger.REWRITE or compaction.status not in states:
+    if compaction.origin != Compaction.Origin.REWRITE or compaction.status not in states:
         return {}
     current = compaction.conversation.compaction
     if compaction.status == Compaction.Status.RUNNING:
@@ -98,7 +98,7 @@ def _findings(compaction: Compaction) -> list[tuple[str, list[str]]]:
     for name, words in FINDINGS.items():
         lines = compaction.audit.get(name)
         if isinstance(lines, list) and lines:
-            if name == "dropped" and compaction.engine == Method.EDITED:
+            if name == "dropped" and compaction.method == Method.EDITED:
                 words = "Statements that nothing supports; they are only reported"
             found.append((words, [_finding(line) for line in lines]))
     return found

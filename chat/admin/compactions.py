@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
-from agent.compaction.policy import APART, REASON_WORDS
+from agent.compaction.policy import REASON_WORDS, Origin
 from agent.model.unreported import is_estimated
 from chat.admin import words
 from chat.admin.actions import (
@@ -53,9 +53,10 @@ from chat.models import Compaction, Conversation
 SUMMARY_ROW = (
     "conversation",
     "trigger",
+    "origin",
     "status",
     "reverted",
-    "engine",
+    "method",
     "model",
     "messages",
     "tokens_before",
@@ -72,9 +73,9 @@ def make_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
     """One line of a table of compactions."""
     return {
         "link": admin_link(row, f"#{row.pk}"),
-        "trigger": row.get_trigger_display(),
+        "occasion": _occasion(row),
         "state": describe_state(row, conversation),
-        "engine": row.engine or "–",
+        "method": row.method or "–",
         "model": row.model,
         "messages": row.messages,
         "tokens": _tokens(row),
@@ -85,6 +86,10 @@ def make_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
     }
 
 
+def _occasion(row: Compaction) -> str:
+    return row.get_trigger_display() or row.get_origin_display()
+
+
 def _tokens(row: Compaction) -> str:
     if row.status != Compaction.Status.COMPLETED:
         return format_tokens(row.tokens_before)
@@ -92,7 +97,7 @@ def _tokens(row: Compaction) -> str:
 
 
 def _saved(row: Compaction) -> str:
-    frees_nothing = row.trigger in (Compaction.Trigger.EDIT, *APART)
+    frees_nothing = row.origin != Origin.COMPACTION
     if row.status != Compaction.Status.COMPLETED or not row.tokens_before or frees_nothing:
         return "–"
     return f"{1 - row.tokens_after / row.tokens_before:.0%}"
@@ -103,9 +108,9 @@ class CompactionAdmin(ReadOnlyAdmin):
     list_display = (
         "label",
         "conversation_link",
-        "trigger",
+        "began",
         "state",
-        "engine",
+        "method",
         "model",
         "messages_count",
         "tokens",
@@ -121,6 +126,7 @@ class CompactionAdmin(ReadOnlyAdmin):
         ConversationFilter,
         StateFilter,
         "trigger",
+        "origin",
         EngineFilter,
         DurationFilter,
         "created_at",
@@ -137,7 +143,7 @@ class CompactionAdmin(ReadOnlyAdmin):
             {
                 "fields": (
                     ("conversation", "state_explained", "created_at"),
-                    ("trigger_explained", "focus", "turn"),
+                    ("occasion_explained", "focus", "turn"),
                     ("messages_count", "first", "through"),
                     ("exact_tokens", "sent_messages", "saved"),
                     ("price",),
@@ -197,8 +203,9 @@ class CompactionAdmin(ReadOnlyAdmin):
         state = describe_state(row, row.conversation)
         return words.explain(state, words.STATES, f"state {state}")
 
-    trigger_explained = column("Trigger", lambda row: words.explain(row.trigger, words.TRIGGERS))
-    engine_explained = column("Engine", lambda row: words.explain(row.engine, words.ENGINES))
+    began = column("Trigger", _occasion, "trigger")
+    occasion_explained = column("Trigger", lambda row: words.explain(row.occasion, words.OCCASIONS))
+    engine_explained = column("Engine", lambda row: words.explain(row.method, words.ENGINES))
     messages_count = column("Messages", lambda row: f"{row.messages:,}", "messages")
     tokens = column("Tokens", _tokens, "tokens_before")
     saved = column("Saved", _saved)
@@ -220,7 +227,7 @@ class CompactionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Engine reason")
     def reason(self, row: Compaction) -> str:
-        why = REASON_WORDS.get(row.engine_reason, row.engine_reason)
+        why = REASON_WORDS.get(row.method_reason, row.method_reason)
         compared = row.audit.get("dollars") or {}
         prices = [f"{engine} {format_money(dollars)}" for engine, dollars in compared.items()]
         return f"{why} Estimated: {', '.join(prices)}." if prices else why

@@ -117,14 +117,14 @@ class TurnAdmin(ReadOnlyAdmin):
         "conversation__title",
         "kind",
         "status",
-        "owner",
+        "holder",
         "lease_expires",
         "error",
         "created_at",
         "finished_at",
     )
     list_filter = (ConversationFilter, "status", "kind", ConversationOwnerFilter, "created_at")
-    search_fields = ("conversation__title", "conversation__owner__username", "owner")
+    search_fields = ("conversation__title", "conversation__owner__username", "holder")
     search_help_text = "Title or owner of the conversation, or the web process."
     ordering = ("-id",)
     fields = (
@@ -137,7 +137,7 @@ class TurnAdmin(ReadOnlyAdmin):
     )
 
     conversation_link = CONVERSATION
-    process = column("Web process", lambda row: row.owner, "owner")
+    process = column("Web process", lambda row: row.holder, "holder")
     lease = moment_column("Lease expires", "lease_expires")
     error_code = column("Error", lambda row: str((row.error or {}).get("code", "")) or "–")
     notice_words = column("Notice", lambda row: row.notice_text or "–")

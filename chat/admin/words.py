@@ -7,7 +7,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
-from agent.compaction.policy import Method, Trigger
+from agent.compaction.policy import Method, Origin, Trigger
 
 ENGINES = {
     Method.WARM_PREFIX: gettext_lazy(
@@ -29,7 +29,7 @@ ENGINES = {
     ),
     Method.EDITED: gettext_lazy("The owner changed the summary by hand."),
 }
-TRIGGERS = {
+OCCASIONS = {
     Trigger.AUTO: gettext_lazy("The context had reached its threshold before a request."),
     Trigger.MANUAL: gettext_lazy("The owner asked for it, by /compact or the button."),
     Trigger.PREPARED: gettext_lazy("Written in the background before the threshold was reached."),
@@ -39,11 +39,11 @@ TRIGGERS = {
     Trigger.MESSAGES: gettext_lazy("There were many messages, however short."),
     Trigger.TOOL: gettext_lazy("The model asked for it with its tool."),
     Trigger.MODEL_SWITCH: gettext_lazy("The conversation did not fit the model that was chosen."),
-    Trigger.EDIT: gettext_lazy("The owner changed the summary by hand."),
-    Trigger.REBUILT: gettext_lazy(
+    Origin.EDIT: gettext_lazy("The owner changed the summary by hand."),
+    Origin.REBUILT: gettext_lazy(
         "A chapter had lost its text with a message, and was written again in the background."
     ),
-    Trigger.REWRITE: gettext_lazy(
+    Origin.REWRITE: gettext_lazy(
         "An administrator wanted it written again, or the owner of one that was written by rule."
     ),
 }
@@ -58,7 +58,7 @@ STATES = {
 }
 GROUPS = (
     (gettext_lazy("Status"), STATES),
-    (gettext_lazy("Trigger: why it began"), TRIGGERS),
+    (gettext_lazy("Trigger: why it began"), OCCASIONS),
     (gettext_lazy("Engine: how it was written, from the best way to the last resort"), ENGINES),
 )
 

@@ -7,14 +7,14 @@ from typing import Any
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from agent.compaction.failures import REJECTED
-from agent.compaction.policy import Method, Reason, Trigger
+from agent.compaction.policy import Method, Origin, Reason, Trigger
 from agent.errors import ErrorCode
 from chat.html.figures import format_tokens
 from chat.models import Compaction
 
 SAID = 200  # characters of what a server said
 
-TRIGGER_WORDS = {
+OCCASION_WORDS: Mapping[str, Any] = {
     Trigger.AUTO: gettext_lazy("automatic"),
     Trigger.MANUAL: gettext_lazy("on request"),
     Trigger.PREPARED: gettext_lazy("prepared in the background"),
@@ -24,9 +24,9 @@ TRIGGER_WORDS = {
     Trigger.MESSAGES: gettext_lazy("after many messages"),
     Trigger.TOOL: gettext_lazy("asked for by the assistant"),
     Trigger.MODEL_SWITCH: gettext_lazy("to fit the other model"),
-    Trigger.EDIT: gettext_lazy("edited by you"),
-    Trigger.REBUILT: gettext_lazy("a chapter written again"),
-    Trigger.REWRITE: gettext_lazy("written again by an administrator"),
+    Origin.EDIT: gettext_lazy("edited by you"),
+    Origin.REBUILT: gettext_lazy("a chapter written again"),
+    Origin.REWRITE: gettext_lazy("written again by an administrator"),
 }
 # After "because". By `Failure.code`.
 CAUSES = {
@@ -61,18 +61,18 @@ UNTRIED = (Reason.NOT_CACHED, Reason.NOT_IN_PREFIX, Reason.TOO_LARGE, Reason.TOO
 Told = Mapping[str, str]  # a `Failure` as it is stored
 
 
-def name_trigger(compaction: Compaction) -> str:
-    """How a compaction came about, in words."""
-    if compaction.trigger == Trigger.REWRITE and compaction.turn_id:
+def name_occasion(compaction: Compaction) -> str:
+    """Why there is this version, in words."""
+    if compaction.origin == Origin.REWRITE and compaction.turn_id:
         return gettext("written again on request")
-    return str(TRIGGER_WORDS[Trigger(compaction.trigger)])
+    return str(OCCASION_WORDS[compaction.occasion])
 
 
 def is_stopgap(compaction: Compaction) -> bool:
     """Whether a summary was written by rule because no model could: a model may do better now."""
     return (
-        compaction.engine == Method.EXTRACT
-        and compaction.engine_reason != Reason.BY_SETTING
+        compaction.method == Method.EXTRACT
+        and compaction.method_reason != Reason.BY_SETTING
         and bool(compaction.summary)
     )
 
@@ -80,7 +80,7 @@ def is_stopgap(compaction: Compaction) -> bool:
 def explain_compaction(compaction: Compaction) -> str:
     """Where a summary was not written the usual way, how and why, what no model has read, and what
     was not written, left out of it or is no longer sent; else ""."""
-    by_rule = compaction.engine == Method.EXTRACT
+    by_rule = compaction.method == Method.EXTRACT
     explain = (_explain_rule,) if by_rule else (_explain_way, _explain_unread, _explain_unwritten)
     sentences = (each(compaction) for each in (*explain, _explain_cut, _explain_left))
     return " ".join(filter(None, sentences))
@@ -127,7 +127,7 @@ def _explain_rule(compaction: Compaction) -> str:
     values: dict[str, Any] = {"messages": messages}
     values["tokens"] = format_tokens(compaction.audit.get("unread_tokens") or 0)
     failures = _list_failures(compaction)
-    if compaction.engine_reason == Reason.BY_SETTING:
+    if compaction.method_reason == Reason.BY_SETTING:
         return ngettext(
             "The summary was written by rule, as the settings say, so no model has read its "
             "{messages} message ({tokens} tokens); search still finds it.",
@@ -151,13 +151,13 @@ def _explain_way(compaction: Compaction) -> str:
     failures = _list_failures(compaction)
     unread = compaction.audit.get("unread_messages")
     too_long = any(each.get("code", TOO_LONG[0]) in TOO_LONG for each in failures)
-    if too_long and compaction.engine == Method.WITHOUT_OVERSIZED:
+    if too_long and compaction.method == Method.WITHOUT_OVERSIZED:
         if unread:  # which is told with figures
             return ""
         return gettext(
             "Very long messages were read only in part, because all of it would not have fitted."
         )
-    if too_long and compaction.engine == Method.CHUNKS:
+    if too_long and compaction.method == Method.CHUNKS:
         return gettext("The messages were read in several parts, because all at once did not fit.")
     tried = [each for each in failures if each.get("code") not in UNTRIED]
     if not tried:

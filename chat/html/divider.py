@@ -20,9 +20,9 @@ from agent.compaction.chapters.standing_pins import list_pins
 from agent.compaction.chapters.statements import list_statements
 from agent.compaction.chapters.superseding import drop_empty_sections, split_current_work
 from agent.compaction.chapters.unsent import list_unsent
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import Origin
 from agent.context.summary import INDEX_HEADING, LEFT_OUT, Summary
-from chat.html.compaction_words import explain_compaction, is_stopgap, name_trigger
+from chat.html.compaction_words import explain_compaction, is_stopgap, name_occasion
 from chat.html.content_blocks import Part, render_source
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
@@ -65,12 +65,12 @@ def render_divider(compaction: Compaction) -> str:
         "chat/transcript/divider.html",
         {
             "compaction": compaction,
-            "edited": compaction.trigger == Trigger.EDIT,
+            "edited": compaction.origin == Origin.EDIT,
             "before": format_tokens(compaction.tokens_before),
             "after": format_tokens(compaction.tokens_after),
             "earlier": compaction.messages_before,
             "now": compaction.messages_after,
-            "trigger": name_trigger(compaction),
+            "occasion": name_occasion(compaction),
             "note": note,
             "again": is_stopgap(compaction),
             "parts": parts,

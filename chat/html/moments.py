@@ -1,5 +1,7 @@
-"""Dates and times as a reader sees them: one form on all pages. `static/js/moments.js` writes the
-same in the reader's own zone."""
+"""Dates and times as a reader sees them: one form on all pages.
+
+`static/js/base/moments.js` writes the same in the reader's own zone.
+"""
 
 from datetime import date, datetime
 from functools import cache

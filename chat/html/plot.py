@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.template.loader import render_to_string
 
-from agent.compaction.policy import APART
+from agent.compaction.policy import Origin
 from agent.messages import Usage
 from agent.model.unreported import ALL, ESTIMATED
 from chat.engine.state import RequestState
@@ -73,11 +73,12 @@ def _plot(conversation: Conversation, trigger: int) -> Plot | None:
     # A compaction stands before the first answer that was given after it.
     compacted = Compaction.objects.filter(
         conversation=conversation,
+        origin=Origin.COMPACTION,
         status=Compaction.Status.COMPLETED,
         reverted=False,
         through__active=True,
         finished_at__isnull=False,
-    ).exclude(trigger__in=(Compaction.Trigger.EDIT, *APART))
+    )
     ends = list(compacted.order_by("-pk").values_list("finished_at", flat=True)[:MOST])
     times = dict(rows.values_list("position", "created_at")[:MOST])
     marks = []

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from agent.compaction.failures import SummaryRejected, list_failures
-from agent.compaction.policy import BACKGROUND, Trigger
+from agent.compaction.policy import BACKGROUND, Origin
 from agent.compaction.writing.job import Job, WrittenSummary
 from agent.context.assemble import Context, assemble
 from agent.engine import CompactedContext, rewrite_chapter
@@ -111,14 +111,14 @@ async def _write(
             return await own.probe(request)
         return counted
 
-    job = replace(await in_db(_job, task), ask=writer.complete, ask_own=own.complete)
-    if task.compaction.trigger == Trigger.REBUILT:
+    job = await in_db(_make_job, task, own, writer)
+    if task.compaction.origin == Origin.REBUILT:
         return await rewrite_chapter(job)
     # Messages may have come since the row was written; a rewrite starts from more than there is.
     return await compact_context(job, before=task.compaction.tokens_before, count=count)
 
 
-def _job(task: compaction_jobs.SummaryTask) -> Job:
+def _make_job(task: compaction_jobs.SummaryTask, own: Client, writer: Client) -> Job:
     state, compaction = task.state, task.compaction
 
     # Of a summary whose middle is written again, what comes later would only mislead.
@@ -130,6 +130,8 @@ def _job(task: compaction_jobs.SummaryTask) -> Job:
     seconds = state.policy.deadline_seconds
     return replace(
         job,
+        ask=writer.complete,
+        ask_own=own.complete,
         edited=task.edited,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
         read=lambda ids: in_db(attachments.read_files, ids),

@@ -36,7 +36,7 @@ from chat.engine import model_server
 from chat.engine.state import RequestState
 from chat.live import consent
 from chat.live.live_turn import LiveTurn
-from chat.live.waiting import compact_within, prepare_within
+from chat.live.waiting import compact_within, prepare_between_rounds
 from chat.models import Turn
 from chat.models.notices import Notice
 from chat.services.summary import preparations
@@ -62,17 +62,19 @@ MARGIN = 0.95  # of the share that it names: what is left out is only estimated
 
 class AnswerSteps:
     """One answer: the steps that `agent.loop.converse` drives. `begun` is its first request;
-    `answers` tells how many answers run."""
+    `count_answers` tells how many answers run."""
 
-    def __init__(self, live: LiveTurn, begun: AnswerStart, answers: Callable[[], int]) -> None:
+    def __init__(
+        self, live: LiveTurn, begun: AnswerStart, count_answers: Callable[[], int]
+    ) -> None:
         self._live = live
-        self._begun: AnswerStart | None = begun
-        self._answers = answers
+        self._first_request: AnswerStart | None = begun
+        self._count_answers = count_answers
         self._raw_prompt = RawTokens(0)
         self._container = ""
-        self._listed = False
+        self._tools_listed = False
         self._overflows = 0  # compactions after the API had called a prompt too long
-        self._most: int | None = None  # tokens that the API takes, where its window is smaller
+        self._token_limit: int | None = None  # where the API takes less than its window
 
     async def run(self) -> TurnOutcome:
         """Answer until the model is done. Raises AgentError and TurnEnded."""
@@ -86,7 +88,7 @@ class AnswerSteps:
     async def ask(self, *, final: bool) -> ReplyOutcome:
         """Compact first if that is due, then ask the model; where the API says that the prompt is
         too long, make room and ask again."""
-        opening = await self._open()
+        opening = await self._open_request()
         self._state = opening.state
         self._prepare(opening.state)
         if final:
@@ -104,7 +106,7 @@ class AnswerSteps:
                     as_text = True
                 elif not await self._made_room(opening.state, error):
                     raise
-            opening = await self._begin(may_compact=False)
+            opening = await self._open_next_request(may_compact=False)
 
     async def use(self, reply: Reply) -> None:
         """Run the calls of a reply, as many as may be; all of them have a result in the end, also
@@ -122,7 +124,7 @@ class AnswerSteps:
             await in_db_with_retries(rounds.store_call_end, message_id, result)
 
         try:
-            await finish_despite_cancel(self._close(reply, refused))
+            await finish_despite_cancel(self._close_round(reply, refused))
             ask = partial(consent.ask_consent, live)
             tools = await in_db_with_retries(bind_tools, self._state, len(calls), ask)
             await run_calls(calls, tools, finished)
@@ -132,7 +134,7 @@ class AnswerSteps:
             )
             await finish_despite_cancel(results)
 
-    async def _close(self, reply: Reply, refused: Sequence[CallResult]) -> None:
+    async def _close_round(self, reply: Reply, refused: Sequence[CallResult]) -> None:
         ending = self._ending(reply)
         await in_db_with_retries(rounds.close_round, self._live.turn_id, ending, refused)
         self._live.rounds += 1
@@ -140,30 +142,31 @@ class AnswerSteps:
 
     # --- One request ------------------------------------------------------------------------------
 
-    async def _open(self) -> AnswerStart:
+    async def _open_request(self) -> AnswerStart:
         """What the next request consists of, after the compaction that it may need."""
         live = self._live
-        opening, self._begun = self._begun, None
+        opening, self._first_request = self._first_request, None
         if opening is None:
-            opening = await self._begin()
-        if not self._listed and await mcp.refresh_tools(opening.state.conversation, live.turn_id):
-            opening = await self._begin()
-        self._listed = True
+            opening = await self._open_next_request()
+        if not self._tools_listed:
+            self._tools_listed = True
+            if await mcp.refresh_tools(opening.state.conversation, live.turn_id):
+                opening = await self._open_next_request()
         if opening.compact:
             await compact_within(live.turn_id, opening.state, opening.compact, opening.focus)
-            opening = await self._begin(may_compact=False)
+            opening = await self._open_next_request(may_compact=False)
         return opening
 
-    async def _begin(self, *, may_compact: bool = True) -> AnswerStart:
+    async def _open_next_request(self, *, may_compact: bool = True) -> AnswerStart:
         return await in_db_with_retries(
-            requests.begin_answer, self._live.turn_id, may_compact=may_compact
+            requests.open_next_request, self._live.turn_id, may_compact=may_compact
         )
 
     def _prepare(self, state: RequestState) -> None:
         """After a round of tools: have the next summary written before the turn needs it."""
         live = self._live
         if live.rounds and (live.preparing is None or live.preparing.done()):
-            live.preparing = asyncio.create_task(prepare_within(live.turn_id, state))
+            live.preparing = asyncio.create_task(prepare_between_rounds(live.turn_id, state))
 
     async def _made_room(self, state: RequestState, error: AgentError) -> bool:
         """Whether the next try is shorter, after the API refused a prompt as too long: because of a
@@ -174,10 +177,10 @@ class AnswerSteps:
             self._overflows += 1
             if await compact_within(self._live.turn_id, state, Trigger.OVERFLOW):
                 return True
-        if self._most is not None:
+        if self._token_limit is not None:
             return False
         refused = self._to_send(state)
-        self._most = int(min(state.used, state.limits.request_limit) * _share_taken(error))
+        self._token_limit = int(min(state.used, state.limits.request_limit) * _share_taken(error))
         return self._to_send(state) != refused
 
     async def _may_compact(self, state: RequestState) -> bool:
@@ -249,7 +252,7 @@ class AnswerSteps:
         return context, tokens
 
     def _to_send(self, state: RequestState) -> Context:
-        return trim_if_needed(state.metered, model_server.get_counter(), self._most)
+        return trim_if_needed(state.metered, model_server.get_counter(), self._token_limit)
 
     async def _stream(self, request: Request, tokens: RealTokens) -> None:
         """Send a request of so many estimated tokens, and show its reply."""
@@ -260,7 +263,7 @@ class AnswerSteps:
         try:
             async with aclosing(stream) as batches:
                 async for events in batches:
-                    await self._show(events, reply)
+                    await self._show_events(events, reply)
                     if reply.complete:
                         return
         except AgentError:
@@ -272,9 +275,9 @@ class AnswerSteps:
         """Not after the events that open a reply: the first delta goes out at once."""
         if not any(event["type"] == "content_block_delta" for event in events):
             return 0
-        return min(MAX_REST_SECONDS, REST_SECONDS + REST_PER_ANSWER * self._answers())
+        return min(MAX_REST_SECONDS, REST_SECONDS + REST_PER_ANSWER * self._count_answers())
 
-    async def _show(self, events: Sequence[Event], reply: Reply) -> None:
+    async def _show_events(self, events: Sequence[Event], reply: Reply) -> None:
         """Fold a batch of events into the reply, and send on what a reader sees of them."""
         text = thought = ""
         for event in events:

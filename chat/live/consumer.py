@@ -3,7 +3,7 @@ and no ORM call happens in here."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -56,6 +56,8 @@ from chat.queries import schema
 from chat.services.library import conversations
 from chat.services.summary import compactions, summaries
 from chat.services.turns import branches, requests
+from chat.services.turns.requests import AnswerStart
+from chat.services.turns.turns import NewMessage
 from server.writing import WRITE
 
 log = structlog.get_logger(__name__)
@@ -211,7 +213,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             if schema.watch.misfit:
                 raise Refused(RefusalCode.UNAVAILABLE, gettext(MISFIT), retryable=True)
             if isinstance(frame, SendMessage):
-                await self._post(frame)  # checks the session itself
+                await self._send_message(frame)  # checks the session itself
             elif isinstance(frame, Ping):
                 await self._tell_alive()
             elif await self._is_signed_in():
@@ -243,7 +245,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                     self.conversation_id,
                     focus=focus,
                     extent=extent,
-                    owner=runner.owner,
+                    holder=runner.holder,
                 )
             case StopTurn():
                 await self._stop()
@@ -255,29 +257,29 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             case Sync():
                 await self._send_snapshot()
 
-    async def _post(self, frame: SendMessage) -> None:
-        send: Callable[..., requests.AnswerStart | None] = (
-            branches.send_as_branch if frame.as_branch else requests.send_message
+    async def _send_message(self, frame: SendMessage) -> None:
+        store = branches.send_as_branch if frame.as_branch else requests.send_message
+        new = NewMessage(
+            frame.text,
+            frame.attachments,
+            frame.pasted,
+            frame.client_id,
+            read_zone(self.scope["cookies"]),
         )
 
-        def check_and_send(*args: Any, **kwargs: Any) -> requests.AnswerStart | None:
+        def check_and_store() -> AnswerStart | None:
             # On the way: to come back to the loop in between takes as long as the check.
             self._check_session()
-            return send(*args, **kwargs)
+            return store(
+                self.user,
+                self.conversation_id,
+                new,
+                expected_head=frame.expected_head,
+                holder=runner.holder,
+            )
 
-        opening = await runner.begin(
-            Sender(self.user.pk, partial(self._tell_waiting, client_id=frame.client_id)),
-            check_and_send,
-            self.user,
-            self.conversation_id,
-            text=frame.text,
-            client_id=frame.client_id,
-            expected_head=frame.expected_head,
-            owner=runner.owner,
-            files=frame.attachments,
-            pasted=frame.pasted,
-            zone=read_zone(self.scope["cookies"]),
-        )
+        sender = Sender(self.user.pk, partial(self._tell_waiting, client_id=frame.client_id))
+        opening = await runner.begin(sender, check_and_store)
         if opening is None:
             # A repeat: show the result of the first, and that it is stored.
             await self._send_snapshot()

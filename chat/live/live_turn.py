@@ -52,7 +52,7 @@ class LiveTurn:
     seq: int = 0
     length: int = 0
     through: int = 0
-    tail: str = ""
+    unfinished: str = ""  # Markdown of a block that is not complete
     html: list[str] = field(default_factory=list)
     # Of the request that is out: its estimated tokens, 0 for none, and its model's factor.
     asked: RealTokens = RealTokens(0)
@@ -60,7 +60,7 @@ class LiveTurn:
     saved: tuple[int, ...] = ()  # `progress` at the last checkpoint
     thinking: str = ""
     thought: int = 0  # its length in UTF-16 units
-    rows: list[str] = field(default_factory=list)  # HTML of the calls so far
+    calls_html: list[str] = field(default_factory=list)  # HTML of the calls so far
     first_delta: float | None = None  # seconds until its first text went out
     rounds: int = 0  # of tools, so far
     _began: float = field(default_factory=perf_counter)
@@ -80,10 +80,10 @@ class LiveTurn:
         """What was written is stored; the turn may go on with another message."""
         self.message_id = self.number = None
         self.reply = Reply()
-        self.thinking, self.thought, self.rows = "", 0, []
+        self.thinking, self.thought, self.calls_html = "", 0, []
         self.length = self.through = 0
         self.asked, self.saved = RealTokens(0), ()
-        self.tail, self.html, self._markdown = "", [], MarkdownStream()
+        self.unfinished, self.html, self._markdown = "", [], MarkdownStream()
         self._half = ""
 
     @property
@@ -122,13 +122,13 @@ class LiveTurn:
         if self.first_delta is None:
             self.first_delta = perf_counter() - self._began
         offset, self.length = self.length, self.length + utf16_length(text)
-        self.tail += text
+        self.unfinished += text
         await self._send(
             TurnDelta(self.turn_id, self.message_id, self._next_seq(), offset=offset, text=text)
         )
         for piece in self._markdown.cut(text):
             block = await self._rendered(piece)
-            self.tail = _after(self.tail, block.through - self.through)
+            self.unfinished = _after(self.unfinished, block.through - self.through)
             self.through = block.through
             self.html.append(block.html)
             await self._send(
@@ -159,9 +159,9 @@ class LiveTurn:
     async def begin_block(self, block: Block) -> None:
         """Show that a tool is being called, while the arguments still come; calls that are too many
         for a reply are only counted in the end (`chat.html.message`)."""
-        if block["type"].endswith("tool_use") and len(self.rows) < settings.MAX_TOOL_CALLS:
+        if block["type"].endswith("tool_use") and len(self.calls_html) < settings.MAX_TOOL_CALLS:
             html = render_call_row(block)
-            self.rows.append(html)
+            self.calls_html.append(html)
             await self._send(
                 ToolStarted(
                     self.turn_id, self.message_id, id=block["id"], name=block["name"], html=html
@@ -183,9 +183,9 @@ class LiveTurn:
             "seq": self.seq,
             "html": "".join(self.html),
             "through": self.through,
-            "text": self.tail,
+            "text": self.unfinished,
             "thinking": self.thinking,
-            "rows": "".join(self.rows),
+            "rows": "".join(self.calls_html),
         }
         questions = "".join(question.html for question in self.questions.values())
         return {"text": text, "questions": questions}

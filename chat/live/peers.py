@@ -16,18 +16,18 @@ from chat.services.turns import turns
 ANSWER_SECONDS = 1.0
 
 
-def control_group(owner: str) -> str:
-    return f"process.{owner}"
+def control_group(holder: str) -> str:
+    return f"process.{holder}"
 
 
 async def listen_to_peers(
-    owner: str, find: Callable[[UUID], LiveTurn | None], stop: Callable[[LiveTurn], None]
+    holder: str, find: Callable[[UUID], LiveTurn | None], stop: Callable[[LiveTurn], None]
 ) -> None:
-    """Do what other processes ask of this one, `owner`: stop a turn, pass on what the user has
+    """Do what other processes ask of this one, `holder`: stop a turn, pass on what the user has
     decided, or send its text so far."""
     layer = get_channel_layer()
     channel = await layer.new_channel()
-    await layer.group_add(control_group(owner), channel)
+    await layer.group_add(control_group(holder), channel)
     while True:
         message = await layer.receive(channel)
         action = message.get("action")  # RESYNC needs nothing: the stop flag is in the database
@@ -43,7 +43,7 @@ async def listen_to_peers(
             await layer.send(message["reply_to"], {"type": "told", "live": told})
 
 
-async def ask_owner(turn: Turn) -> LiveAnswer | None:
+async def ask_holder(turn: Turn) -> LiveAnswer | None:
     """The live text of a turn that another process runs; None if it does not answer."""
     layer = get_channel_layer()
     channel = await layer.new_channel()
@@ -72,6 +72,6 @@ async def decide_elsewhere(turn: Turn, call_id: str, decision: str) -> None:
 
 async def _send(turn: Turn, **message: str) -> None:
     await get_channel_layer().group_send(
-        control_group(turn.owner),
+        control_group(turn.holder),
         {"type": "control", "conversation_id": str(turn.conversation_id)} | message,
     )

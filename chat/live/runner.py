@@ -66,13 +66,13 @@ class Runner:
     """The turns of this process."""
 
     def __init__(self) -> None:
-        self.owner = f"{socket.gethostname()[:30]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self.holder = f"{socket.gethostname()[:30]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self.draining = False
         self.admission = Admission()
         self._live: dict[UUID, LiveTurn] = {}
         self._unended = 0
-        self._keeper: asyncio.Task[None] | None = None
-        self._control: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._listening: asyncio.Task[None] | None = None
 
     async def begin(
         self, sender: Sender, store: Callable[P, Begun | None], *args: P.args, **kwargs: P.kwargs
@@ -81,9 +81,9 @@ class Runner:
         Returns what `store` returns; with None nothing runs. It may have to wait for its turn;
         Refused as by `Admission.admit`."""
         async with self.admission.admit(sender):
-            return await finish_despite_cancel(self._begin(partial(store, *args, **kwargs)))
+            return await finish_despite_cancel(self._store_and_run(partial(store, *args, **kwargs)))
 
-    async def _begin(self, store: Callable[[], Begun | None]) -> Begun | None:
+    async def _store_and_run(self, store: Callable[[], Begun | None]) -> Begun | None:
         model_server.connect_ahead()  # while the database stores
         begun = await in_db(store)
         if begun:
@@ -101,9 +101,11 @@ class Runner:
             work = self._compact(begun.compaction_id)
         leases.keeper.hold(Turn, turn.pk)
         live.task = _outlive_request(self._run(live, work))
-        if self._keeper is None:
-            self._keeper = _outlive_request(self._keep())
-            self._control = _outlive_request(listen_to_peers(self.owner, self.find_live, self.stop))
+        if self._watching is None:
+            self._watching = _outlive_request(self._watch_turns())
+            self._listening = _outlive_request(
+                listen_to_peers(self.holder, self.find_live, self.stop)
+            )
 
     def find_live(self, conversation_id: UUID) -> LiveTurn | None:
         """The turn of a conversation, if this process runs it."""
@@ -129,7 +131,7 @@ class Runner:
         await settle(self._live, self.admission, DRAIN_SECONDS)
         try:  # those whose request was cancelled between the commit and the start
             async with asyncio.timeout(LAST_SECONDS):
-                await in_db(sweep.interrupt_all_of, self.owner, self.turn_ids)
+                await in_db(sweep.interrupt_all_of, self.holder, self.turn_ids)
         except (*UNAVAILABLE, TimeoutError) as error:
             DATABASE.note_failure(error)
         return len(self._live) + self._unended
@@ -143,7 +145,7 @@ class Runner:
             ending = replace(ending, first_delta=live.first_delta, rounds=live.rounds)
             if not live.reply.settled:
                 ending = await self._with_estimate(live, ending)
-            state = await self._store(live, ending)
+            state = await self._store_end(live, ending)
         except Exception:
             # The lease runs out, and the sweep ends it from the last checkpoint.
             log.exception("turn could not be ended", turn=live.turn_id)
@@ -170,24 +172,24 @@ class Runner:
             return await work
         except TurnEnded:
             # A sweep that took this process for dead has ended it, or its conversation was deleted.
-            return self._partial(live, Turn.Status.INTERRUPTED, sweep.INTERRUPTED)
+            return self._end_early(live, Turn.Status.INTERRUPTED, sweep.INTERRUPTED)
         except asyncio.CancelledError:
             asyncio.current_task().uncancel()  # type: ignore[union-attr]
             if live.stopping:
-                return self._partial(live, Turn.Status.CANCELLED)
-            return self._partial(live, Turn.Status.INTERRUPTED, sweep.INTERRUPTED)
+                return self._end_early(live, Turn.Status.CANCELLED)
+            return self._end_early(live, Turn.Status.INTERRUPTED, sweep.INTERRUPTED)
         except AgentError as error:
             log.warning("turn failed", turn=live.turn_id, code=error.code, reason=str(error))
-            return self._partial(live, Turn.Status.FAILED, error)
+            return self._end_early(live, Turn.Status.FAILED, error)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # a library in Rust panics with one that is not an Exception
             log.exception("turn failed", turn=live.turn_id)
-            return self._partial(live, Turn.Status.FAILED, INTERNAL)
+            return self._end_early(live, Turn.Status.FAILED, INTERNAL)
         finally:
             live.ending = True
 
-    async def _store(self, live: LiveTurn, ending: TurnOutcome) -> RequestState | None:
+    async def _store_end(self, live: LiveTurn, ending: TurnOutcome) -> RequestState | None:
         """Store a turn's end, keeping its text here until the database takes it; None where it had
         ended already, or where only the plain end could be stored."""
         told = False
@@ -227,7 +229,7 @@ class Runner:
         return True
 
     @staticmethod
-    def _partial(
+    def _end_early(
         live: LiveTurn, status: Turn.Status, error: AgentError | None = None
     ) -> TurnOutcome:
         reply = live.reply
@@ -258,7 +260,7 @@ class Runner:
 
     # --- Keeping ----------------------------------------------------------------------------------
 
-    async def _keep(self) -> None:
+    async def _watch_turns(self) -> None:
         """Every second: checkpoints and stop flags of all turns, in one transaction."""
         while True:
             await asyncio.sleep(CHECKPOINT_SECONDS)

@@ -6,7 +6,7 @@ from uuid import UUID
 from chat.db.threads import in_db
 from chat.engine.state import load_head_number, load_state
 from chat.html.questions import render_proposal
-from chat.live.peers import ask_owner
+from chat.live.peers import ask_holder
 from chat.live.runner import runner
 from chat.models import Compaction, Message, Turn
 from chat.protocol import from_rows
@@ -31,8 +31,8 @@ async def build_snapshot(conversation_id: UUID) -> Snapshot:
 
 async def _find_live(turn: Turn) -> LiveAnswer | None:
     """The live text of a turn; None if the process that runs it does not know it, or is away."""
-    if turn.owner != runner.owner:
-        return await ask_owner(turn)
+    if turn.holder != runner.holder:
+        return await ask_holder(turn)
     live = runner.find_live(turn.conversation_id)
     return live.snapshot() if live is not None and live.turn_id == turn.pk else None
 
@@ -57,7 +57,7 @@ def _stored(conversation_id: UUID) -> tuple[Snapshot, Turn | None]:
 
 
 def _checkpoint(turn: Turn) -> LiveText:
-    """The stored text of a turn whose owner does not answer."""
+    """The stored text of a turn whose holder does not answer."""
     message = Message.objects.filter(turn=turn, status=Message.Status.STREAMING).first()
     return {
         "message_id": message.pk if message else None,

@@ -1,4 +1,4 @@
-"""The sweep of a web process: turns whose owner has died are ended. Before each it looks whether
+"""The sweep of a web process: turns whose holder has died are ended. Before each it looks whether
 the database fits, and leaves one alone that does not."""
 
 import asyncio

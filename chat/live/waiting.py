@@ -37,11 +37,11 @@ async def compact_within(
     return ended.status == Compaction.Status.COMPLETED
 
 
-async def prepare_within(turn_id: int, state: RequestState) -> None:
+async def prepare_between_rounds(turn_id: int, state: RequestState) -> None:
     """Between two rounds of a turn, which does not wait for it: have a summary written where the
     context nears its trigger."""
     try:
-        if prepared := await in_db(preparations.prepare_within, turn_id, state):
+        if prepared := await in_db(preparations.begin_between_rounds, turn_id, state):
             await hand_over(prepared)
     except Exception:
         metrics.NOT_PREPARED.inc()

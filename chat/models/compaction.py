@@ -5,7 +5,7 @@ from enum import StrEnum
 from django.db import models
 from django.db.models import F, Q
 
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import Origin, Trigger
 from chat.models.conversation import Conversation
 from chat.models.message import Message
 from chat.models.turn import Turn
@@ -24,7 +24,7 @@ class Compaction(models.Model):
     `Conversation.compressed_*` holds its rendered text.
     """
 
-    Trigger = Trigger
+    Trigger, Origin = Trigger, Origin
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -58,10 +58,24 @@ class Compaction(models.Model):
     first = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="+")
     through = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="compactions")
     messages = models.PositiveIntegerField(help_text="How many messages it read.")
-    trigger = models.CharField(max_length=12, choices=_choices(Trigger))
+    trigger = models.CharField(
+        max_length=12,
+        choices=_choices(Trigger),
+        blank=True,
+        help_text="When it came; empty where its origin is not a compaction.",
+    )
+    origin = models.CharField(
+        max_length=10,
+        choices=_choices(Origin),
+        default=Origin.COMPACTION.value,
+        db_default=Origin.COMPACTION.value,
+        help_text="What made this version.",
+    )
     focus = models.TextField(blank=True)
-    engine = models.CharField(max_length=40, blank=True, help_text="The request builder.")
-    engine_reason = models.CharField(max_length=200, blank=True)
+    method = models.CharField(max_length=40, blank=True, help_text="How its text was written.")
+    method_reason = models.CharField(
+        max_length=200, blank=True, help_text="Why it was not written in the way before."
+    )
     model = models.CharField(max_length=200)
     prompt_version = models.CharField(max_length=40, blank=True)
     status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
@@ -71,7 +85,8 @@ class Compaction(models.Model):
     lease_expires = models.DateTimeField()
     chapters = models.JSONField(
         default=list,
-        help_text="The full state of this version: [{text, first, through, depth}], oldest first.",
+        help_text="The full state of this version: [{text, first, through, depth, level, pins, "
+        "index, gap, left_out, …}], oldest first; see agent.compaction.chapters.chapter.",
     )
     summary = models.TextField(
         blank=True, help_text="The chapters with pins and index, exactly as injected."
@@ -107,7 +122,13 @@ class Compaction(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.trigger} compaction {self.pk} ({self.status})"
+        return f"{self.occasion} compaction {self.pk} ({self.status})"
+
+    @property
+    def occasion(self) -> str:
+        """Why there is this version, in one word, as clients, logs and metrics have it: the trigger
+        of a compaction, else the origin."""
+        return self.trigger or self.origin
 
     @property
     def duration(self) -> float | None:

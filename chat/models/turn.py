@@ -10,8 +10,8 @@ from chat.models.notices import Notice, notice_text
 class Turn(models.Model):
     """A user message through its final reply, or one manual compaction: the only lock.
 
-    A row is alive while its lease is. Its owner extends the lease; the sweep ends turns whose lease
-    has run out.
+    A row is alive while its lease is. Its holder extends the lease; the sweep ends turns whose
+    lease has run out.
     """
 
     class Kind(models.TextChoices):
@@ -35,7 +35,7 @@ class Turn(models.Model):
     model = models.CharField(
         max_length=200, blank=True, help_text="Of this turn alone; empty: the conversation's."
     )
-    owner = models.CharField(max_length=64, help_text="The web process that runs it.")
+    holder = models.CharField(max_length=64, help_text="The web process that runs it.")
     lease_expires = models.DateTimeField()
     stop_requested = models.BooleanField(default=False)
     focus = models.TextField(blank=True, help_text="What a compaction is asked to keep.")

@@ -122,6 +122,16 @@ class CompactionPrepared(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryChanged(Event):
+    """The current version of the summary lost a part or got it back; `html` is its divider."""
+
+    type = "summary.changed"
+    id: int
+    after_message_id: int
+    html: str
+
+
+@dataclass(frozen=True, slots=True)
 class CompactionReverted(Event):
     type = "compaction.reverted"
     id: int

@@ -10,7 +10,7 @@ from chat.engine.model_profiles import has_prices
 from chat.engine.model_server import get_counter
 from chat.engine.state import RequestState
 from chat.errors import translate_error
-from chat.html.compaction_words import explain_compaction, explain_failure, name_trigger
+from chat.html.compaction_words import explain_compaction, explain_failure, name_occasion
 from chat.html.divider import render_divider
 from chat.html.message import render_message, whole_row_url
 from chat.html.questions import render_proposal
@@ -26,6 +26,7 @@ from chat.protocol.events import (
     MessageCreated,
     QuestionAsked,
     QuestionClosed,
+    SummaryChanged,
     ToolFinished,
     TurnFinished,
     TurnStarted,
@@ -91,8 +92,8 @@ def compaction_started(compaction: Compaction) -> CompressionStarted:
     return CompressionStarted(
         conversation_id=str(compaction.conversation_id),
         compaction_id=compaction.pk,
-        trigger=compaction.trigger,
-        why=name_trigger(compaction),
+        trigger=compaction.occasion,
+        why=name_occasion(compaction),
         messages=compaction.messages,
         messages_before=compaction.messages_before,
         tokens_before=compaction.tokens_before,
@@ -118,12 +119,18 @@ def compaction_completed(compaction: Compaction) -> CompressionCompleted:
         tokens_after=compaction.tokens_after,
         messages_before=compaction.messages_before,
         messages_after=compaction.messages_after,
-        trigger=compaction.trigger,
-        why=name_trigger(compaction),
-        engine=compaction.engine,
+        trigger=compaction.occasion,
+        why=name_occasion(compaction),
+        engine=compaction.method,
         note=explain_compaction(compaction) if success else "",
         after_message_id=compaction.through_id,
         html=render_divider(compaction) if success else "",
+    )
+
+
+def summary_changed(compaction: Compaction) -> SummaryChanged:
+    return SummaryChanged(
+        id=compaction.pk, after_message_id=compaction.through_id, html=render_divider(compaction)
     )
 
 

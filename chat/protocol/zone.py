@@ -1,5 +1,5 @@
 """Where somebody's browser is: each page of the chat sets a cookie, which all of its requests and
-sockets bring. See `static/js/moments.js`."""
+sockets bring. See `static/js/base/moments.js`."""
 
 from collections.abc import Mapping
 from urllib.parse import unquote

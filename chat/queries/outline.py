@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from agent.context.shortening.texts import shorten_text
 from django.db.models import QuerySet
 from django.db.models.functions import Left
 
@@ -13,6 +12,7 @@ from agent.compaction.chapters.chapter import Part
 from agent.compaction.chapters.outlook import read_headline
 from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.instructions.pins import Pin
+from agent.context.shortening.texts import shorten_text
 from chat.models import Conversation, Message
 from chat.queries.summaries import read_chapters
 

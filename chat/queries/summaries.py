@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from agent.audit.quotes import Quote
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan
-from agent.compaction.policy import APART, Extent, Trigger
+from agent.compaction.policy import Extent, Origin, Trigger
 from agent.compaction.writing.job import Job
 from agent.engine import plan_next
 from agent.messages import AgentMessage
@@ -78,9 +78,10 @@ def split_at(messages: Sequence[AgentMessage], through: int) -> Plan:
 
 
 def find_running(conversation: Conversation) -> Compaction | None:
-    """The compaction that is being written; not one that makes no room."""
-    running = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.RUNNING)
-    return running.exclude(trigger__in=APART).first()
+    """The compaction that is being written; not a version that makes no room."""
+    return Compaction.objects.filter(
+        conversation=conversation, status=Compaction.Status.RUNNING, origin=Origin.COMPACTION
+    ).first()
 
 
 def find_ready(conversation: Conversation) -> Compaction | None:
@@ -90,8 +91,8 @@ def find_ready(conversation: Conversation) -> Compaction | None:
             conversation=conversation,
             status=Compaction.Status.READY,
             replaces=conversation.compaction_id,
+            origin=Origin.COMPACTION,
         )
-        .exclude(trigger__in=APART)
         .select_related("first", "through")
         .order_by("-pk")
         .first()
@@ -100,14 +101,14 @@ def find_ready(conversation: Conversation) -> Compaction | None:
 
 def has_ready(conversation: Conversation) -> bool:
     """Whether there is one."""
-    columns = ["replaces", "trigger"]
     ready = read_values(
-        Compaction, columns, conversation=conversation.pk, status=Compaction.Status.READY
+        Compaction,
+        ["replaces"],
+        conversation=conversation.pk,
+        status=Compaction.Status.READY,
+        origin=Origin.COMPACTION,
     )
-    return any(
-        replaces == conversation.compaction_id and trigger not in APART
-        for replaces, trigger in ready
-    )
+    return (conversation.compaction_id,) in ready
 
 
 def find_ready_by_hand(
@@ -137,7 +138,7 @@ def list_quotes(compaction: Compaction | None) -> list[Quote]:
 
 def find_written(version: Compaction) -> Compaction:
     """The version as a model wrote it: an edit covers the same messages again."""
-    while version.trigger == Trigger.EDIT and version.previous:
+    while version.origin == Origin.EDIT and version.previous:
         version = version.previous
     return version
 

@@ -17,7 +17,7 @@ from chat.errors import Refused
 from chat.html.plot import render_context_plot
 from chat.models import Conversation
 from chat.services.library import conversations
-from chat.web.access import find_conversation, refusal_response
+from chat.web.access import explain_refusal, find_conversation, refusal_response
 from chat.web.choices import set_choices
 
 BUDGETS = {
@@ -80,5 +80,6 @@ def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
     try:
         conversations.change_settings(row, form.cleaned_data)
     except Refused as refusal:
-        return refusal_response(refusal, 409 if refusal.retryable else 422)
+        status = 409 if refusal.retryable else 422
+        return refusal_response(refusal, status, explain_refusal(refusal))
     return HttpResponse(status=204)

@@ -35,6 +35,7 @@ from chat.services.library import conversations, projects
 from chat.services.library.files import MAX_BYTES
 from chat.services.summary import summaries
 from chat.services.turns import requests
+from chat.services.turns.turns import NewMessage
 from chat.web import transcript
 from chat.web.access import (
     NOT_OFFERED,
@@ -196,14 +197,16 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             requests.open_conversation,
             user,
             request.POST.get("model", ""),
-            request.POST.get("text", ""),
-            owner=runner.owner,
-            files=request.POST.getlist("attachments"),
-            pasted=parse_pasted_field(request.POST.get("pasted", "")),
+            NewMessage(
+                request.POST.get("text", ""),
+                request.POST.getlist("attachments"),
+                parse_pasted_field(request.POST.get("pasted", "")),
+                zone=read_zone(request.COOKIES),
+            ),
+            holder=runner.holder,
             temporary="temporary" in request.POST,
             tool_settings=await in_db(_read_tools, request),
             project=request.POST.get("project", ""),
-            zone=read_zone(request.COOKIES),
         )
     except Refused as refusal:
         return limit_response(await _again(request, refusal.message, 422), refusal)
@@ -281,7 +284,7 @@ async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
         return HttpResponse(NOT_OFFERED, status=422)
     try:
         await runner.begin(
-            Sender(row.owner_id), summaries.switch_model, row, name, owner=runner.owner
+            Sender(row.owner_id), summaries.switch_model, row, name, holder=runner.holder
         )
     except Refused as refusal:
         return refusal_response(refusal, 409)
@@ -296,7 +299,9 @@ async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     row = await in_db(find_conversation, request, pk)
     try:
         zone = read_zone(request.COOKIES)
-        await runner.begin(Sender(row.owner_id), requests.retry, row, owner=runner.owner, zone=zone)
+        await runner.begin(
+            Sender(row.owner_id), requests.retry, row, holder=runner.holder, zone=zone
+        )
     except Refused as refusal:
         return refusal_response(refusal, 409)
     return HttpResponse(status=204)

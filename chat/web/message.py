@@ -129,7 +129,7 @@ async def _answered(
     """Make a change and run the turn that it opens."""
     user = await load_user(request)
     try:
-        named |= {"owner": runner.owner, "zone": read_zone(request.COOKIES)}
+        named |= {"holder": runner.holder, "zone": read_zone(request.COOKIES)}
         await runner.begin(Sender(user.pk), change, user, *arguments, **named)
     except Refused as refusal:
         return _refused(refusal)
@@ -162,10 +162,10 @@ def message_delete(request: HttpRequest, pk: UUID, message: int) -> HttpResponse
     if request.method == "GET":
         return render_question(request, template, context)
     try:
-        branches.delete_message(row.conversation.owner, pk, message)
+        rested = branches.delete_message(row.conversation.owner, pk, message)
     except Refused as refusal:
         return render_question(request, template, context, refusal)
-    return _changed("message-deleted", row.conversation, rebuilt=summarised)
+    return _changed("message-deleted", row.conversation, rebuilt=rested)
 
 
 @login_required

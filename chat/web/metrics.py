@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Case, Count, QuerySet, Sum, When
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -61,8 +61,10 @@ class _Site(Collector):
 
         compactions = Compaction.objects.filter(created_at__gte=since)
         words = "Compactions of the last 24 hours; the engine is the method that wrote the summary."
-        labels = "status", "trigger", "engine"
-        yield _gauge("compactions", words, _count(compactions, *labels), *labels)
+        # As `Compaction.occasion`; the labels are older than the columns.
+        why = Case(When(trigger="", then="origin"), default="trigger")
+        counted = _count(compactions.annotate(why=why), "status", "why", "method")
+        yield _gauge("compactions", words, counted, "status", "trigger", "engine")
         words = "What compactions of the last 24 hours cost."
         cost = compactions.aggregate(cost=Sum("cost"))["cost"] or 0.0
         yield _gauge("compaction_dollars", words, {(): cost})

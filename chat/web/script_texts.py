@@ -1,4 +1,4 @@
-"""The texts of the page's scripts in the reader's language, for `static/js/gettext.js`."""
+"""The texts of the page's scripts in the reader's language, for `static/js/base/gettext.js`."""
 
 from functools import cache
 from typing import Any

@@ -120,6 +120,6 @@ async def _discard(user: User, ids: list[UUID]) -> int:
         if live := runner.find_live(pk):
             runner.stop(live)
     active = Turn.objects.filter(conversation__in=deleted, status__in=Turn.ACTIVE)
-    for turn in await in_db(list, active.exclude(owner=runner.owner)):
+    for turn in await in_db(list, active.exclude(holder=runner.holder)):
         await stop_elsewhere(turn)
     return len(deleted)

@@ -17,8 +17,8 @@ from agent.messages import sanitise_text
 from chat.db.threads import in_db
 from chat.errors import RefusalCode, Refused
 from chat.html.divider import list_chapters, render_divider
-from chat.html.engines import ENGINE_WORDS
 from chat.html.figures import format_price, format_tokens
+from chat.html.methods import METHOD_WORDS
 from chat.live.admission import Sender
 from chat.live.runner import runner
 from chat.models import Compaction, Conversation
@@ -76,7 +76,7 @@ def _describe(conversation: Conversation, preview: Preview) -> dict[str, Any]:
         "kept": kept,
         "keeps": gettext("Keeps {kept}").format(kept=kept),
         "price": format_price(preview.cost, preview.most),
-        "how": ENGINE_WORDS[preview.engine],
+        "how": METHOD_WORDS[preview.engine],
     }
 
 
@@ -128,7 +128,9 @@ async def summary_again(request: HttpRequest, pk: UUID, version: int) -> HttpRes
     user = await load_user(request)
     row = await in_db(find_version, request, pk, version)
     try:
-        await runner.begin(Sender(user.pk), rewrites.open_rewrite_turn, row.pk, owner=runner.owner)
+        await runner.begin(
+            Sender(user.pk), rewrites.open_rewrite_turn, row.pk, holder=runner.holder
+        )
     except Refused as refusal:
         return refusal_response(refusal, 409, explain_refusal(refusal))
     return HttpResponse(status=204)

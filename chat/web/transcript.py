@@ -29,7 +29,7 @@ from chat.queries.typed_search import find_typed
 
 PAGE = 30
 # Lines that fill a screen of 1080 pixels, and what is loaded beyond its edge
-# (`static/js/paging.js`), which a higher screen asks for at once.
+# (`static/js/transcript/paging.js`), which a higher screen asks for at once.
 FILLING, LINE_CHARACTERS = 60, 90
 # Of one message: at least its frame, and no more than is left where its code is folded.
 LINES_AROUND, MOST_LINES = 2, 20

@@ -1,7 +1,7 @@
 // The page of a conversation that is to be printed.
 
-import { $, $$, make } from "./dom.js";
-import { formatDay, localiseTimes } from "./moments.js";
+import { $, $$, make } from "./base/dom.js";
+import { formatDay, localiseTimes } from "./base/moments.js";
 
 localiseTimes();
 // The server names the days of its own zone.

@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agent.search.lexical import WEIGHTS
-from bench.dialogues import read_dialogues
-from bench.recall_folds import Asked, family, report_folds
-from bench.report import Report
 from tests.support.server import start_process
 
 LOCOMO = [
@@ -102,19 +98,3 @@ def test_every_category_is_reported_and_counts_where_words_can_lead_to_it(
     assert {figures[f"locomo.{name}.r10"] for name in ("single_hop", "multi_hop")} == {1}
     assert figures["beam.instruction_following.r10"] == 0
     assert figures["beam_100k.r10"] == 1
-
-
-def test_the_index_in_memory_finds_what_the_services_find(
-    data: Path, figures: dict[str, float]
-) -> None:
-    for asked in map(Asked, read_dialogues(data)):
-        for share, question in zip(asked.shares(WEIGHTS), asked.dialogue.questions, strict=True):
-            assert share == figures[f"{family(asked)}.{question.category}.r10"]
-
-
-def test_the_weights_for_a_conversation_come_from_the_others(data: Path) -> None:
-    report = Report("Folds")
-    report_folds(report, [Asked(dialogue) for dialogue in read_dialogues(data)])
-    found = {metric.metric: metric.value for metric in report.metrics}
-    assert found["locomo.unseen.r10"] == found["beam.unseen.r10"] == 1
-    assert "beam.unseen.instruction_following.r10" in found

@@ -188,7 +188,8 @@ async def chat(
         for tab in made.tabs:
             await tab.close()
     finally:
-        tasks = [live.task for live in runner._live.values()] + [runner._keeper, runner._control]
+        tasks = [live.task for live in runner._live.values()]
+        tasks += [runner._watching, runner._listening]
         for task in filter(None, tasks):
             task.cancel()
         await asyncio.gather(*filter(None, tasks), return_exceptions=True)

@@ -20,7 +20,7 @@ from django.utils import timezone
 from accounts.models import User
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan, apply_compaction, render_chapters
-from agent.compaction.policy import Method, Reason, Trigger
+from agent.compaction.policy import Method, Origin, Reason, Trigger
 from agent.compaction.writing.job import WrittenSummary
 from agent.engine import CompactedContext
 from agent.messages import Block, RealTokens, Usage, plain_text
@@ -35,12 +35,12 @@ from chat.services.site import providers
 from chat.services.summary import compaction_jobs, compactions
 from chat.services.turns import endings
 from chat.services.turns.endings import TurnOutcome
-from chat.services.turns.history import change_history_of
+from chat.services.turns.history import change_history
 from chat.services.turns.turns import next_lease_end
 
 PASSWORD = "correct horse battery"
 MODEL = "test-model"
-OWNER = "test-process"
+HOLDER = "test-process"
 WORKER_PID = 4242
 
 _numbers = count(1)
@@ -169,15 +169,15 @@ def add_messages(
 
 def change_messages(messages: QuerySet[Message], **values: Any) -> None:
     """Write values into stored messages."""
-    conversations = set(messages.values_list("conversation", flat=True))
+    ids = set(messages.values_list("conversation", flat=True))
     messages.update(**values)
-    for conversation_id in conversations:
-        change_history_of(conversation_id)
+    for conversation in Conversation.objects.filter(pk__in=ids):
+        change_history(conversation)
 
 
 def make_turn(conversation: Conversation, **values: Any) -> Turn:
     """A turn; without values an answer that was queued just now and locks the conversation."""
-    defaults = {"kind": Turn.Kind.ANSWER, "owner": OWNER, "lease_expires": next_lease_end()}
+    defaults = {"kind": Turn.Kind.ANSWER, "holder": HOLDER, "lease_expires": next_lease_end()}
     return Turn.objects.create(conversation=conversation, **(defaults | values))
 
 
@@ -199,6 +199,7 @@ def make_compaction(
     through: int | None = None,
     status: Compaction.Status = Compaction.Status.COMPLETED,
     trigger: Trigger = Trigger.MANUAL,
+    origin: Origin = Origin.COMPACTION,
     focus: str = "",
     error: str = "The model server is not reachable.",
     usage: Usage | None = None,
@@ -222,7 +223,13 @@ def make_compaction(
     turn = make_turn(conversation, kind=Turn.Kind.COMPACT, focus=focus)
     previous = state.conversation.compaction
     compaction = compactions.begin(
-        state, planned, trigger, turn_id=turn.pk, previous=previous, focus=focus
+        state,
+        planned,
+        trigger if origin == Origin.COMPACTION else None,
+        origin=origin,
+        turn_id=turn.pk,
+        previous=previous,
+        focus=focus,
     )
     job = compaction_jobs.claim(compaction.pk, WORKER_PID)
     assert job is not None

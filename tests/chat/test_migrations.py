@@ -2,18 +2,24 @@
 
 import ast
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.core.management import call_command
-from django.db import models
+from django.db import connection, models
 from django.db.migrations import AddField
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import StateApps
+from django.utils import timezone
+
+from chat.models import Compaction, Turn
 
 APPS = ("accounts", "chat")
+NOW = timezone.now()
 # What a migration may import: nothing of this project.
 FOREIGN = {*sys.stdlib_module_names, "django"}
 
@@ -79,3 +85,48 @@ def test_a_new_column_without_a_default_of_the_database_is_found() -> None:
         AddField("turn", "many", models.ManyToManyField("chat.Message")),
     ]
     assert find_columns_without_default(operations) == ["turn.ours"]
+
+
+@pytest.fixture
+def before_origins(transactional_db: None) -> Iterator[StateApps]:
+    """The tables as they were before 0007, and their models."""
+    executor = MigrationExecutor(connection)
+    executor.migrate([("chat", "0006_cut_factor")])
+    yield executor.loader.project_state([("chat", "0006_cut_factor")]).apps
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+@pytest.mark.on_both
+def test_a_stored_trigger_becomes_when_a_compaction_came_or_what_made_the_version(
+    before_origins: StateApps,
+) -> None:
+    make = before_origins.get_model
+    user = make("accounts", "User").objects.create(username="ada")
+    talk = make("chat", "Conversation").objects.create(owner_id=user.pk, model="test-model")
+    turn = make("chat", "Turn").objects.create(
+        conversation=talk, kind="answer", status="completed", owner="a-1", lease_expires=NOW
+    )
+    message = make("chat", "Message").objects.create(conversation=talk, number=1, position=0)
+    before = ("auto", "model_switch", "edit", "rebuilt", "rewrite")
+    of = {"conversation": talk, "first": message, "through": message, "messages": 1}
+    of |= {"status": "completed", "engine": "chunks", "engine_reason": "price"}
+    of |= {"lease_expires": NOW}
+    ids = [make("chat", "Compaction").objects.create(trigger=t, **of).pk for t in before]
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+    assert Turn.objects.get(pk=turn.pk).holder == "a-1"
+    rows = [Compaction.objects.get(pk=pk) for pk in ids]
+    assert [(row.trigger, row.origin) for row in rows] == [
+        ("auto", "compaction"),
+        ("model_switch", "compaction"),
+        ("", "edit"),
+        ("", "rebuilt"),
+        ("", "rewrite"),
+    ]
+    assert tuple(row.occasion for row in rows) == before
+    assert {(row.method, row.method_reason) for row in rows} == {("chunks", "price")}
+    executor = MigrationExecutor(connection)
+    executor.migrate([("chat", "0006_cut_factor")])
+    old = make("chat", "Compaction").objects.filter(pk__in=ids).order_by("pk")
+    assert tuple(old.values_list("trigger", flat=True)) == before

@@ -91,7 +91,7 @@ def summary(user: User, texts: Sequence[str]) -> str:
         conversation, text, focus=texts[0], audit={"x": texts[:9]}
     )
     Conversation.objects.filter(pk=conversation.pk).update(compressed_context=text)
-    Compaction.objects.filter(pk=compaction.pk).update(error=texts[0], engine_reason=texts[1][:200])
+    Compaction.objects.filter(pk=compaction.pk).update(error=texts[0], method_reason=texts[1][:200])
     error: dict[str, Any] = {"code": texts[0], "message": texts[0], "retryable": False}
     turn = factories.make_turn(
         conversation,

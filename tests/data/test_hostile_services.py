@@ -20,7 +20,8 @@ from chat.queries.search import find_messages
 from chat.services.library import conversations, memories
 from chat.services.turns import endings, requests
 from chat.services.turns.endings import TurnOutcome
-from tests.chat.factories import OWNER, make_conversation, make_profile, make_user
+from chat.services.turns.turns import NewMessage
+from tests.chat.factories import HOLDER, make_conversation, make_profile, make_user
 from tests.data.corpus import OWN, Corpus
 
 pytestmark = pytest.mark.django_db
@@ -41,10 +42,9 @@ def test_the_composer_takes_every_text_or_says_why_not(
             opening = requests.send_message(
                 conversation.owner,
                 conversation.pk,
-                text=text,
-                client_id=None,
+                NewMessage(text),
                 expected_head=None,
-                owner=OWNER,
+                holder=HOLDER,
             )
         except Refused:
             assert not sanitise_text(text).strip(), repr(text[:60])
@@ -76,13 +76,12 @@ def answer_with(texts: list[str], conversation: Conversation) -> None:
         opening = requests.send_message(
             conversation.owner,
             conversation.pk,
-            text="Go on",
-            client_id=None,
+            NewMessage("Go on"),
             expected_head=None,
-            owner=OWNER,
+            holder=HOLDER,
         )
         assert opening is not None
-        requests.begin_answer(opening.turn.pk, may_compact=False)
+        requests.open_next_request(opening.turn.pk, may_compact=False)
         # As the fold leaves them.
         blocks = [{"type": "text", "text": sanitise_text(text)}]
         assert endings.end_turn(opening.turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=blocks))

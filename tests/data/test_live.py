@@ -15,7 +15,7 @@ from tests.data.recordings import need
 
 pytestmark = pytest.mark.e2e
 
-LIVE = Path(__file__).parents[2] / "static" / "js" / "live.js"
+LIVE = Path(__file__).parents[2] / "static" / "js" / "conversation" / "live.js"
 
 # The page's own code: what it makes of the frames, and whether it ever saw a gap.
 FOLD = """

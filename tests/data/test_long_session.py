@@ -31,7 +31,7 @@ from chat.services.turns.endings import TurnOutcome
 from chat.tasks import compact
 from demo.api.script import is_summary
 from demo.api.server import DemoServer
-from tests.chat.factories import OWNER, make_profile, make_user
+from tests.chat.factories import HOLDER, make_profile, make_user
 from tests.data.recordings import read, summary_of
 
 # In another thread a compaction reads and writes what this one has stored.
@@ -184,7 +184,7 @@ def test_it_compacts_and_the_next_request_is_small(
         settings.ANTHROPIC_BASE_URL = server.base_url
         server.script.reply(summary_of(session), when=is_summary, always=True)
         turn, compaction_id = summaries.open_compaction_turn(
-            user, conversation.pk, focus="what was decided", owner=OWNER
+            user, conversation.pk, focus="what was decided", holder=HOLDER
         )
         compact(compaction_id)
         read = server.script.requests

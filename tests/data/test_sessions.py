@@ -18,8 +18,9 @@ from chat.engine.state import load_state
 from chat.models import Conversation, Turn
 from chat.services.turns import endings, requests
 from chat.services.turns.endings import TurnOutcome
+from chat.services.turns.turns import NewMessage
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     make_conversation,
     make_profile,
@@ -79,7 +80,7 @@ def exchange(
 ) -> None:
     """Store what the user's side sent and the recorded answer, and check the request between."""
     turn = post(user, conversation, [m for m in new if m["role"] != "system"])
-    opening = requests.begin_answer(turn.pk, may_compact=False)
+    opening = requests.open_next_request(turn.pk, may_compact=False)
     state, message = opening.state, opening.message
     assert message is not None
     rows = [{"content": m.blocks} for m in state.context.messages]
@@ -106,12 +107,7 @@ def post(user: User, conversation: Conversation, new: list[dict[str, Any]]) -> T
     texts = [b["text"] for b in last["content"] if b["type"] == "text"]
     if last["role"] == "user" and len(texts) == len(last["content"]) and "".join(texts).strip():
         opening = requests.send_message(
-            user,
-            conversation.pk,
-            text="\n\n".join(texts),
-            client_id=None,
-            expected_head=None,
-            owner=OWNER,
+            user, conversation.pk, NewMessage("\n\n".join(texts)), expected_head=None, holder=HOLDER
         )
         assert opening is not None
         return opening.turn

@@ -107,7 +107,7 @@ def test_recorded_tool_rounds_are_sent_back_as_they_were(
         conversation = make_conversation(user)
         add_messages(conversation, [(m["role"], m["content"]) for m in one.history])
         turn = make_turn(conversation)
-        opening = requests.begin_answer(turn.pk, may_compact=False)
+        opening = requests.open_next_request(turn.pk, may_compact=False)
         assert opening.message
         rounds.close_round(
             turn.pk,
@@ -125,7 +125,7 @@ def test_recorded_tool_rounds_are_sent_back_as_they_were(
             for call in reversed(calls)  # as if the last call had ended first
         ]
         rounds.store_results(turn.pk, opening.message.pk, calls, ended)
-        state = requests.begin_answer(turn.pk, may_compact=False).state
+        state = requests.open_next_request(turn.pk, may_compact=False).state
         tools = declared_tools(two.history, two.tools)
         request = assemble(replace(state.context, tools=tools))
         assert find_violations(request.body(), window=WINDOW) == [], two.id
@@ -165,7 +165,7 @@ def test_recorded_pauses_are_sent_back_whole(
             {"role": "user", "content": [{"type": "text", "text": "Hello"}]}
         ]
         add_messages(conversation, [(m["role"], m["content"]) for m in history])
-        opening = requests.begin_answer(make_turn(conversation).pk, may_compact=False)
+        opening = requests.open_next_request(make_turn(conversation).pk, may_compact=False)
         blocks = played[record.id].blocks
         tools = declared_tools([*history, {"role": "assistant", "content": blocks}], record.tools)
         request = assemble(replace(opening.state.context, tools=tools))

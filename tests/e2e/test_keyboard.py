@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import Talk, composer, say, wait_for_answer, wait_until
+from tests.e2e.conftest import Talk, composer, say, wait_for_answer
 from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.e2e
@@ -115,32 +115,6 @@ def test_the_palette_leads_to_messages_commands_and_back(tab: Page, scripted: De
     keys.press("Enter")
     expect(tab.locator("#gauge-panel")).to_be_visible()
     expect(composer(tab)).to_have_value("A draft")
-
-
-def test_what_is_pressed_before_its_script_is_there_is_done_then(tab: Page) -> None:
-    held: list[Route] = []
-    tab.route("**/js/palette*.js", lambda route: held.append(route))
-    tab.keyboard.press("Control+k")
-    tab.keyboard.type("/help")
-    tab.keyboard.press("Enter")
-    expect(tab.locator("#palette")).to_be_visible()
-    wait_until(tab, lambda: bool(held))
-    held[0].continue_()
-    expect(tab.locator("#help")).to_be_visible()
-
-
-def test_a_script_that_cannot_be_loaded_is_told_of(tab: Page) -> None:
-    tab.route("**/js/palette*.js", lambda route: route.fulfill(status=404))
-    composer(tab).fill("A draft")
-    tab.keyboard.press("Control+k")
-    expect(tab.locator("#notice")).to_contain_text("could not be loaded")
-    expect(tab.locator("#palette")).to_be_hidden()
-    tab.unroute_all()
-    tab.locator("#notice").get_by_role("button", name="Reload").click()
-    expect(tab.locator("#notice")).to_be_hidden()
-    expect(composer(tab)).to_have_value("A draft")
-    tab.keyboard.press("Control+k")
-    expect(tab.locator("#palette-commands")).to_contain_text("/help")
 
 
 def test_the_sidebar_stays_hidden_and_is_a_drawer_on_narrow_screens(tab: Page) -> None:

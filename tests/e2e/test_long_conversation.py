@@ -15,7 +15,7 @@ pytestmark = pytest.mark.e2e
 
 MESSAGES = 500
 WRITTEN = 1_763_681_581.0  # all at once
-MOST = 150  # in the document: static/js/paging.js
+MOST = 150  # in the document: static/js/transcript/paging.js
 
 
 def numbers(page: Page) -> list[int]:

@@ -38,8 +38,8 @@ PHASES = pytest.mark.parametrize(
 async def compacts_and_goes_on(site: Site, tab: KeepingTab) -> None:
     """The next message is answered after a compaction: one request has no room for three long
     texts, so three write records that cite their own messages, and a fourth merges them."""
-    for first in (1, 5, 7):
-        site.model.script.reply(SUMMARY.replace("[#1 #3]", f"[#{first}]"), when=is_summary)
+    for number in (3, 5, 7):
+        site.model.script.reply(SUMMARY.replace("[#1 #3]", f"[#{number}]"), when=is_summary)
     site.model.script.reply(SUMMARY, when=is_summary)
     await goes_on(site, tab)
 

@@ -15,6 +15,8 @@ from tests.support.services import (
     run_postgres,
 )
 
+# When each migration ran says nothing, and differs each time.
+FIXED_TIME = "UPDATE django_migrations SET applied = '2026-11-20 09:00:00'"
 # Kept by SQLite itself, or for the full-text index: made with the tables, filled by triggers.
 OWN_OF_SQLITE = re.compile(r"sqlite_\w+|chat_fulltext_\w+")
 
@@ -22,7 +24,8 @@ OWN_OF_SQLITE = re.compile(r"sqlite_\w+|chat_fulltext_\w+")
 def dump_sqlite(path: Path) -> str:
     """A database's tables, rows, indexes and triggers, each table's rows in the order of rowids."""
     lines = ["PRAGMA foreign_keys = OFF;", "BEGIN;"]
-    with closing(sqlite3.connect(path)) as database:
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute(FIXED_TIME)
         made = database.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         made = [each for each in made.fetchall() if not OWN_OF_SQLITE.fullmatch(each[1])]
         # The full-text index before the triggers that fill it, and these before the rows.
@@ -59,12 +62,14 @@ def start_postgres_to_dump() -> tuple[PostgresServer, Path]:
 
 def dump_postgres(url: str, programs: Path) -> str:
     """As `pg_dump` writes it, without what only `psql` or a server of the same age understands."""
+    with psycopg.connect(url) as connection:
+        connection.execute(FIXED_TIME.encode())
     options = ["--rows-per-insert=1", "--no-owner", "--no-privileges", "--no-comments"]
     done = subprocess.run(
         [programs / "pg_dump", *options, url], capture_output=True, text=True, check=True
     )
     kept, in_text = [], False
-    for line in done.stdout.splitlines():
+    for line in done.stdout.split("\n"):
         if in_text or (line and not line.startswith(("--", "\\", "SET "))):
             kept.append(line)
         in_text ^= line.count("'") % 2 == 1

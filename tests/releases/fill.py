@@ -194,7 +194,7 @@ def add_models() -> None:
 
 
 def add_project(ada: User) -> Project:
-    project = projects.create(ada, "Garden")
+    project = projects.create_project(ada, "Garden")
     project.instructions, project.model = "Answer briefly.", MODEL
     project.context_budget, project.archived = 100_000, True
     project.save()
@@ -234,8 +234,8 @@ def add_conversations(ada: User, project: Project) -> None:
     make_conversation(ada, messages=said, title="Archived", archived=True)
     make_conversation(ada, messages=said, title="Temporary", temporary=True)
     make_conversation(ada, messages=said, title="Deleted", deleted_at=timezone.now())
-    tea, _ = memories.remember(ada.pk, "Ada likes tea.", Memory.Source.USER)
-    memories.remember(
+    tea, _ = memories.remember_fact(ada.pk, "Ada likes tea.", Memory.Source.USER)
+    memories.remember_fact(
         ada.pk,
         "There are four beds.",
         Memory.Source.AGENT,
@@ -243,8 +243,8 @@ def add_conversations(ada: User, project: Project) -> None:
         conversation_id=garden.pk,
         message_number=1,
     )
-    gone, _ = memories.remember(ada.pk, "Ada is in Oslo.", Memory.Source.USER)
-    memories.forget(ada.pk, gone.pk)
+    gone, _ = memories.remember_fact(ada.pk, "Ada is in Oslo.", Memory.Source.USER)
+    memories.forget_fact(ada.pk, gone.pk)
     memories.propose_fact(ada.pk, "The tomatoes are ripe.", garden.pk, 1)
     memories.propose_to_forget(tea, garden.pk, 1)
 
@@ -252,13 +252,13 @@ def add_conversations(ada: User, project: Project) -> None:
 def add_files(ada: User) -> None:
     """A message with a file of each kind, and a file that was not sent yet."""
     conversation = make_conversation(ada, title="Files")
-    kept = [attachments.store(ada, name, data) for name, data in FILES.items()]
+    kept = [attachments.store_unsent(ada, name, data) for name, data in FILES.items()]
     blocks = [attachments.make_reference(each) for each in kept]
     question, _ = add_messages(
         conversation, [[*blocks, {"type": "text", "text": "What is in these?"}], "A plan for tea."]
     )
     question.attachments.set(kept)
-    attachments.store(ada, "unsent.txt", b"Not sent yet.")
+    attachments.store_unsent(ada, "unsent.txt", b"Not sent yet.")
 
 
 def add_searched_answer(ada: User) -> None:
@@ -318,14 +318,14 @@ def add_compactions(ada: User) -> None:
 
 
 def add_summary_with_gaps(ada: User) -> None:
-    """A message under a summary was deleted, another is left out, and there are two branches."""
-    conversation = make_conversation(ada, title="Gaps and branches", messages=14)
+    """Under a summary, a message was deleted and an exchange is left out."""
+    conversation = make_conversation(ada, title="Gaps", messages=14)
     for through in (4, 8):
         text = SUMMARY.format(through - 3, through)
         make_compaction(conversation, text, through=through, usage=Usage(900, 90))
-    first, sixth = (conversation.messages.get(number=number) for number in (2, 6))
-    branches.delete_message(ada, conversation.pk, first.pk)
-    leaving_out.leave_out(ada, conversation.pk, sixth.pk, whole=True)
+    unwanted, private = (conversation.messages.get(number=number) for number in (2, 6))
+    branches.delete_message(ada, conversation.pk, unwanted.pk)
+    leaving_out.leave_out(ada, conversation.pk, private.pk, whole=True)
 
 
 # --- The last touches -----------------------------------------------------------------------------
@@ -361,12 +361,13 @@ def give_fixed_values() -> None:
 def check_is_complete() -> None:
     """Every model has rows, every choice is made somewhere, and every field holds something
     somewhere. Raises SystemExit with what is missing."""
-    missing = sorted(_list_missing())
+    missing = sorted(list_missing())
     if missing:
         raise SystemExit(f"The database of a release lacks {', '.join(missing)}: see fill.py.")
 
 
-def _list_missing() -> Iterator[str]:
+def list_missing() -> Iterator[str]:
+    """See `check_is_complete`."""
     for model in apps.get_models(include_auto_created=True):
         rows = list(model._base_manager.values())
         if not rows:

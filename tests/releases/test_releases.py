@@ -13,8 +13,8 @@ import pytest
 from config.version import VERSION
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
-from tests.chat.factories import MODEL, PASSWORD
-from tests.releases import dumps
+from tests.chat.factories import MODEL, PASSWORD, make_user
+from tests.releases import dumps, fill
 from tests.releases.make import (
     FILES,
     MIGRATIONS,
@@ -38,7 +38,10 @@ CHANGED = (
     "{} was changed after release {}: databases that have applied it would not get the change. "
     "Put it back (git checkout), and add a migration: `manage.py makemigrations`."
 )
-FIND_DAMAGE = """
+# Both in one process: each would load the site anew.
+MIGRATE_AND_CHECK = """
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
 from chat.services.site.backups import find_damage
 found = find_damage()
 assert not found, found
@@ -67,6 +70,14 @@ def test_a_released_database_has_rows_in_each_table(release: Path, dump: str) ->
     assert [table for table, number in rows.items() if not number] == []
 
 
+@pytest.mark.django_db
+def test_the_maker_names_what_a_database_lacks() -> None:
+    make_user()
+    missing = set(fill.list_missing())
+    assert {"rows of chat.Turn", "accounts.User.first_name"} <= missing
+    assert "accounts.User.username" not in missing
+
+
 # --- Brought to the tables of now -----------------------------------------------------------------
 
 
@@ -86,7 +97,8 @@ def open_release(
     request: pytest.FixtureRequest,
     supervise: Callable[[Any], Any],
 ) -> Callable[[Path, str], EverlongProcess]:
-    """A running site on the migrated database of a release."""
+    """A running site on the migrated database of a release, whose files are there and whose keys
+    can be read."""
 
     def start(release: Path, dump: str) -> EverlongProcess:
         data = tmp_path / "data"
@@ -95,7 +107,8 @@ def open_release(
         text = (release / dump).read_text()
         url = sqlite_url(data)
         if dump == SQLITE:
-            (data / "everlong.sqlite3").unlink()
+            for path in data.glob("everlong.sqlite3*"):
+                path.unlink()
             dumps.load_sqlite(text, data / "everlong.sqlite3")
         else:
             server: PostgresServer = request.getfixturevalue("postgres_server")
@@ -109,7 +122,7 @@ def open_release(
             "DEFAULT_MODEL": MODEL,
         }
         process = supervise(EverlongProcess(tmp_path, site, **environment))
-        manage(process.environment, "migrate")
+        manage(process.environment, "shell", "-c", MIGRATE_AND_CHECK)
         return process.start()
 
     return start
@@ -121,6 +134,7 @@ async def test_a_released_database_is_carried_on(
     release: Path, dump: str, open_release: Callable[[Path, str], EverlongProcess]
 ) -> None:
     server = open_release(release, dump)
+    assert f"Everlong {VERSION}: {server.url}\n" in server.log
     async with Person() as ada:
         await ada.post(server, "/account/login/", login="ada", password=PASSWORD)
         await open_administration(ada, server)
@@ -133,7 +147,6 @@ async def test_a_released_database_is_carried_on(
             await go_on(ada, server, path)
         (project,) = find_links(await ada.get(server, "/projects/"), r"/projects/[\w-]{36}/")
         await ada.get(server, project)
-    manage(server.environment, "shell", "-c", FIND_DAMAGE)
 
 
 async def open_administration(admin: Person, server: EverlongProcess) -> None:

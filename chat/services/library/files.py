@@ -10,6 +10,7 @@ from django.utils.translation import gettext, gettext_lazy
 from agent.tokens import DOCUMENT_BYTES_PER_TOKEN
 from chat.engine.model_server import get_counter
 from chat.errors import RefusalCode, Refused
+from chat.models import Attachment
 from chat.services.library import images
 from chat.services.library.encodings import Unsure, decode
 from chat.services.library.office.reader import read_office
@@ -32,7 +33,7 @@ class CheckedFile:
     and `height` are an image's pixels. `original_type`: of the file itself, where its text is sent
     in its place."""
 
-    kind: str
+    kind: Attachment.Kind
     media_type: str
     data: bytes
     tokens: int
@@ -83,7 +84,7 @@ def _pdf(name: str, data: bytes) -> CheckedFile:
             ),
         )
     return CheckedFile(
-        "pdf", "application/pdf", data, len(data) * 4 // 3 // DOCUMENT_BYTES_PER_TOKEN
+        Attachment.Kind.PDF, "application/pdf", data, len(data) * 4 // 3 // DOCUMENT_BYTES_PER_TOKEN
     )
 
 
@@ -92,7 +93,7 @@ def _image(name: str, data: bytes, owner_id: int) -> CheckedFile | None:
         return None
     pixels, media_type, (width, height) = cleaned
     tokens = math.ceil(width / PATCH) * math.ceil(height / PATCH)
-    return CheckedFile("image", media_type, pixels, tokens, width, height)
+    return CheckedFile(Attachment.Kind.IMAGE, media_type, pixels, tokens, width, height)
 
 
 def _office(name: str, data: bytes, owner_id: int) -> CheckedFile | None:
@@ -100,7 +101,9 @@ def _office(name: str, data: bytes, owner_id: int) -> CheckedFile | None:
         return None
     text, media_type = found
     tokens = get_counter().count(text)
-    return CheckedFile("office", "text/plain", text.encode(), tokens, original_type=media_type)
+    return CheckedFile(
+        Attachment.Kind.OFFICE, "text/plain", text.encode(), tokens, original_type=media_type
+    )
 
 
 def _text(name: str, data: bytes) -> CheckedFile:
@@ -126,4 +129,6 @@ def _text(name: str, data: bytes) -> CheckedFile:
         )
     original = f"text/plain; charset={found.encoding}" if found.encoding else ""
     tokens = get_counter().count(found.text)
-    return CheckedFile("text", "text/plain", found.text.encode(), tokens, original_type=original)
+    return CheckedFile(
+        Attachment.Kind.TEXT, "text/plain", found.text.encode(), tokens, original_type=original
+    )

@@ -21,7 +21,7 @@ from chat.services.library.conversations import TITLE_LENGTH, make_first_title
 
 BATCH = 500
 PROGRESS_EVERY = 50  # messages
-OWNER = "import"  # owner of the turns: no process runs them
+HOLDER = "import"  # of the turns: no process runs them
 
 Progress = Callable[[int, int], None]
 
@@ -118,7 +118,7 @@ def _store(
             conversation=conversation,
             kind=Turn.Kind.ANSWER,
             status=Turn.Status.CANCELLED if stopped else Turn.Status.FAILED,
-            owner=OWNER,
+            holder=HOLDER,
             lease_expires=row.created_at,
             finished_at=row.created_at,
             error=None if stopped else error,

@@ -9,7 +9,7 @@ from django.utils import timezone
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.instructions.pins import Pin
 from agent.compaction.plan import Plan
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import Origin
 from agent.engine import CompactedContext
 from agent.model.unreported import Spent
 from chat.engine.recent_messages import to_agent_message
@@ -76,7 +76,7 @@ def claim(compaction_id: int, pid: int) -> SummaryTask | None:
 
 
 def _read_chapters(compaction: Compaction) -> list[Chapter]:
-    if compaction.trigger == Trigger.REWRITE and compaction.replaces:
+    if compaction.origin == Origin.REWRITE and compaction.replaces:
         return read_chapters_before(compaction.replaces)
     return read_chapters(compaction.previous)
 
@@ -104,7 +104,7 @@ def is_waited_for(compaction_id: int) -> bool:
 def takes_extract(compaction_id: int) -> bool:
     """Whether a summary by rule is better than none: where somebody waits, and has none yet of
     these messages."""
-    rows = Compaction.objects.exclude(trigger=Compaction.Trigger.REWRITE)
+    rows = Compaction.objects.exclude(origin=Origin.REWRITE)
     return rows.filter(pk=compaction_id, turn__isnull=False).exists()
 
 
@@ -154,8 +154,8 @@ def complete(task: SummaryTask, written: CompactedContext) -> bool:
             Compaction.Status.COMPLETED if waited_for else Compaction.Status.READY,
             chapters=[chapter.as_dict() for chapter in result.chapters],
             summary=written.summary.text,
-            engine=result.method,
-            engine_reason=result.reason,
+            method=result.method,
+            method_reason=result.reason,
             audit=result.audit,
             tokens_after=written.tokens,
             messages_after=written.context.message_count,

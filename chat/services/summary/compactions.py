@@ -20,7 +20,7 @@ from django.utils.translation import gettext_noop
 
 from agent.compaction.failures import Failure
 from agent.compaction.plan import Plan, list_verbatim
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import Origin, Trigger
 from agent.compaction.skills import SKILLS
 from agent.context.request import count_bridged, find_long_pause
 from chat import metrics
@@ -63,15 +63,17 @@ def choose_writer(conversation: Conversation, model: str = "") -> str:
 def begin(
     state: RequestState,
     planned: Plan,
-    trigger: Trigger,
+    trigger: Trigger | None = None,
     *,
+    origin: Origin = Origin.COMPACTION,
     turn_id: int | None,
     previous: Compaction | None,
     focus: str = "",
     model: str = "",
     tokens_before: int | None = None,
 ) -> Compaction:
-    """Record a compaction that a worker may now claim; `previous` is the version to extend.
+    """Record a compaction that a worker may now claim; `previous` is the version to extend. There
+    is no `trigger` where the `origin` is not a compaction.
 
     With a turn the page is locked; without one it is a preparation. Raises TurnEnded.
     """
@@ -94,7 +96,8 @@ def begin(
             first_id=ids[first],
             through_id=ids[last],
             messages=len(planned.summarise),
-            trigger=trigger,
+            trigger=trigger or "",
+            origin=origin,
             focus=focus,
             model=choose_writer(conversation, model),
             prompt_version=SKILLS[state.policy.summary_form].version,
@@ -198,7 +201,7 @@ def end(
 def announce_end(compaction: Compaction) -> None:
     """Tell the page, the hooks and the log of an end."""
     swapped_in = (
-        compaction.status == Compaction.Status.COMPLETED and compaction.trigger != Trigger.REBUILT
+        compaction.status == Compaction.Status.COMPLETED and compaction.origin != Origin.REBUILT
     )
     if compaction.turn_id is not None or swapped_in:
         group = conversation_group(compaction.conversation_id)
@@ -216,8 +219,8 @@ def describe_for_log(compaction: Compaction) -> dict[str, Any]:
     after = compaction.tokens_after
     return _describe_begin(compaction) | {
         "status": str(compaction.status),
-        "engine": str(compaction.engine),
-        "engine_reason": str(compaction.engine_reason),
+        "engine": str(compaction.method),
+        "engine_reason": str(compaction.method_reason),
         "messages_after": compaction.messages_after,
         "tokens_after": after,
         "freed": max(0, compaction.tokens_before - after) if after else 0,
@@ -235,7 +238,7 @@ def _describe_begin(compaction: Compaction) -> dict[str, Any]:
     return {
         "compaction": compaction.pk,
         "conversation": str(compaction.conversation_id),
-        "trigger": str(compaction.trigger),
+        "trigger": compaction.occasion,
         "messages": compaction.messages,
         "messages_before": compaction.messages_before,
         "tokens_before": compaction.tokens_before,

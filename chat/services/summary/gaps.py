@@ -17,7 +17,7 @@ from agent.compaction.chapters import gaps
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.gaps import GAP, NOTHING_LEFT
 from agent.compaction.plan import Plan, render_chapters
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import Origin
 from agent.compaction.writing.job import WrittenSummary
 from agent.messages import AgentMessage
 from chat.engine import model_server
@@ -43,7 +43,7 @@ _QUOTING = (
 )
 
 
-def forget_message(conversation: Conversation, message: Message) -> bool:
+def take_out_of_summaries(conversation: Conversation, message: Message) -> bool:
     """Take a message of the shown branch, which is about to be deleted, out of every version of the
     summary: of those that rest on it only the chapters that do lose their text, and all that the
     audit quotes goes. Whether the current one rests on it; `compactions.restate_current` is called
@@ -56,12 +56,12 @@ def forget_message(conversation: Conversation, message: Message) -> bool:
             if tree.leads_through(message, version.through)
         ]
         for version in resting:
-            _forget(version, message)
+            _take_out(version, message)
         _restate(conversation, resting, "audit", "first", "through")
     return any(version.pk == conversation.compaction_id for version in resting)
 
 
-def _forget(version: Compaction, message: Message) -> None:
+def _take_out(version: Compaction, message: Message) -> None:
     next_one = tree.find_next_towards(message, version.through)
     chapters = gaps.forget_message(
         summaries.read_chapters(version),
@@ -79,7 +79,7 @@ def _forget(version: Compaction, message: Message) -> None:
         version.through = left
 
 
-def leave_out(conversation: Conversation, messages: Sequence[Message]) -> bool:
+def leave_out_of_summaries(conversation: Conversation, messages: Sequence[Message]) -> bool:
     """Take messages of the shown branch out of every version of the summary for as long as they are
     left out: the chapters that rest on one of them lose their text. Whether the current version
     changed."""
@@ -90,7 +90,7 @@ def leave_out(conversation: Conversation, messages: Sequence[Message]) -> bool:
     return _change_versions(conversation, messages, change)
 
 
-def put_back(conversation: Conversation, messages: Sequence[Message]) -> bool:
+def put_back_into_summaries(conversation: Conversation, messages: Sequence[Message]) -> bool:
     """The way back: what is written of the messages' ranges is written again with them. Whether the
     current version changed."""
 
@@ -120,7 +120,7 @@ def _change_versions(
     current = compactions.restate_current(conversation)
     affected = current is not None and current in changed
     if current and affected:
-        redraw(current)
+        tell_change(current)
     return affected
 
 
@@ -139,12 +139,10 @@ def _restate(conversation: Conversation, versions: list[Compaction], *fields: st
     Compaction.objects.bulk_update(versions, ["chapters", "summary", *fields])
 
 
-def redraw(current: Compaction) -> None:
-    """Show the current version's divider in place of the one that shows it as it was."""
+def tell_change(current: Compaction) -> None:
+    """Tell the page that the current version says something else."""
     group = conversation_group(current.conversation_id)
-    emit_later(
-        group, lambda: replace(from_rows.compaction_completed(current), trigger=Trigger.REBUILT)
-    )
+    emit_later(group, lambda: from_rows.summary_changed(current))
 
 
 # --- Written again --------------------------------------------------------------------------------
@@ -203,7 +201,9 @@ def begin_rebuild(conversation_id: UUID) -> int | None:
         if not is_permitted(compactions.choose_writer(conversation), conversation.owner_id):
             return None
         planned = Plan(_read_covered(conversation, gap), state.context.messages)
-        return compactions.begin(state, planned, Trigger.REBUILT, turn_id=None, previous=current).pk
+        return compactions.begin(
+            state, planned, origin=Origin.REBUILT, turn_id=None, previous=current
+        ).pk
 
 
 def _next_gap(conversation: Conversation, current: Compaction | None) -> Chapter | None:
@@ -238,8 +238,8 @@ def fill(task: SummaryTask, written: WrittenSummary) -> bool:
             and compactions.end(
                 task.compaction,
                 Compaction.Status.COMPLETED,
-                engine=written.method,
-                engine_reason=written.reason,
+                method=written.method,
+                method_reason=written.reason,
                 audit=written.audit,
             )
         ):
@@ -267,7 +267,7 @@ def _store_filled(conversation: Conversation, filled: list[Compaction]) -> Reque
     """Store them and tell the page. The conversation as it is then."""
     _restate(conversation, filled)
     if current := compactions.restate_current(conversation):
-        redraw(current)
+        tell_change(current)
     state = load_state(conversation.pk)
     emit(conversation_group(conversation.pk), from_rows.context_usage(state))
     return state

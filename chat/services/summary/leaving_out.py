@@ -17,7 +17,7 @@ from chat.protocol.events import MessagesLeftOut
 from chat.queries.exchanges import load_exchange, select_paired
 from chat.services.library.conversations import lock_message, refuse_if_hidden
 from chat.services.summary import gaps
-from chat.services.turns.history import change_history
+from chat.services.turns.history import update_messages
 
 
 def leave_out(user: User, conversation_id: UUID, message_id: int, *, whole: bool) -> bool:
@@ -46,10 +46,9 @@ def _change(
         if not rows:  # another tab was first
             return False
         ids = [row.pk for row in rows]
-        Message.objects.filter(pk__in=ids).update(left_out=left_out)
-        change_summaries = gaps.leave_out if left_out else gaps.put_back
+        update_messages(conversation, Message.objects.filter(pk__in=ids), left_out=left_out)
+        change_summaries = gaps.leave_out_of_summaries if left_out else gaps.put_back_into_summaries
         summarised = change_summaries(conversation, rows)
-        change_history(conversation)
         group = conversation_group(conversation.pk)
         emit(group, MessagesLeftOut(ids, left_out))
         emit_later(group, lambda: from_rows.context_usage(load_state(conversation.pk)))

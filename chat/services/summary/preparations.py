@@ -8,9 +8,10 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
-from agent.compaction.policy import BACKGROUND, Attempt, Trigger, find_breaker_end
+from agent.compaction.policy import BACKGROUND, Attempt, Origin, Trigger, find_breaker_end
 from agent.context.shortening.pruning import Pruning
 from agent.engine import find_pause_to_use, wants_preparation
 from agent.messages import Usage
@@ -29,7 +30,7 @@ def prepare_if_due(state: RequestState) -> int | None:
     return _begin(state, Trigger.PREPARED) if _is_near(state) else None
 
 
-def prepare_within(turn_id: int, state: RequestState) -> int | None:
+def begin_between_rounds(turn_id: int, state: RequestState) -> int | None:
     """Between two rounds of a turn: the same, though the turn holds the conversation. It is swapped
     in before a later request, of this turn or the next."""
     return _begin(state, Trigger.PREPARED, within=turn_id) if _is_near(state) else None
@@ -94,7 +95,9 @@ def is_over_budget(state: RequestState) -> bool:
         return False
     day_ago = timezone.now() - timedelta(days=1)
     rows = Compaction.objects.filter(
-        conversation=state.conversation, trigger__in=BACKGROUND, created_at__gt=day_ago
+        Q(trigger__in=BACKGROUND) | Q(origin=Origin.REBUILT),
+        conversation=state.conversation,
+        created_at__gt=day_ago,
     )
     used = sum(Usage.from_api(usage).total for usage in rows.values_list("usage", flat=True))
     if used < most:
@@ -149,8 +152,9 @@ def store_pruning(state: RequestState, pruning: Pruning) -> RequestState:
     return load_state(conversation.pk)
 
 
-def _but_repeated(rows: Iterable[Compaction]) -> Iterator[Compaction]:
-    """Without those that one long turn of many rounds had good reason for: only its last counts."""
+def _skip_repeats_in_a_turn(rows: Iterable[Compaction]) -> Iterator[Compaction]:
+    """Without those for which one long turn of many rounds had good reason: of them only the last
+    counts."""
     by_rounds = (Trigger.ITERATIONS, Trigger.MESSAGES, Trigger.TOOL)
     turns = set()
     for row in rows:
@@ -167,10 +171,10 @@ def is_breaker_open(state: RequestState, *, unseen: bool = False) -> bool:
     worst."""
     conversation = state.conversation
     ended = Compaction.objects.filter(conversation=conversation, finished_at__isnull=False).exclude(
-        trigger__in=(Trigger.MANUAL, Trigger.EDIT, Trigger.REWRITE)
+        Q(trigger=Trigger.MANUAL) | Q(origin__in=(Origin.EDIT, Origin.REWRITE))
     )
     ended = ended.exclude(status=Compaction.Status.CANCELLED)
-    ended = ended.exclude(trigger=Trigger.REBUILT, status=Compaction.Status.COMPLETED)
+    ended = ended.exclude(origin=Origin.REBUILT, status=Compaction.Status.COMPLETED)
     if not unseen:
         ended = ended.exclude(status=Compaction.Status.FAILED, turn=None)
     attempts = [
@@ -181,6 +185,8 @@ def is_breaker_open(state: RequestState, *, unseen: bool = False) -> bool:
                 conversation=conversation, kind=Turn.Kind.ANSWER, created_at__gt=row.created_at
             ).count(),
         )
-        for row in islice(_but_repeated(ended.order_by("-pk")), state.policy.breaker_failures)
+        for row in islice(
+            _skip_repeats_in_a_turn(ended.order_by("-pk")), state.policy.breaker_failures
+        )
     ]
     return find_breaker_end(attempts, state.policy, timezone.now()) is not None

@@ -5,7 +5,7 @@ wrote."""
 from django.db import transaction
 from django.utils.translation import gettext
 
-from agent.compaction.policy import Method, Trigger
+from agent.compaction.policy import Method, Origin
 from chat.engine.state import load_state
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Turn
@@ -37,7 +37,7 @@ def begin_rewrite(compaction_id: int, *, by: int | None = None) -> int:
         return _begin(old, conversation).pk
 
 
-def open_rewrite_turn(compaction_id: int, *, owner: str) -> CompactionTurn:
+def open_rewrite_turn(compaction_id: int, *, holder: str) -> CompactionTurn:
     """Have a summary that was written by rule, because no model could, written by the model: a turn
     like `/compact`, and what comes of it takes the place of the other at once. If no model can this
     time either, nothing changes.
@@ -47,13 +47,13 @@ def open_rewrite_turn(compaction_id: int, *, owner: str) -> CompactionTurn:
     """
     with transaction.atomic():
         old, conversation = lock_current(compaction_id)
-        if old.engine != Method.EXTRACT:
+        if old.method != Method.EXTRACT:
             raise Refused(
                 RefusalCode.NOT_CURRENT,
                 gettext("Only a summary that was written by rule can be tried again."),
             )
         asking.permit(None, compactions.choose_writer(conversation))  # `begin_turn` counts
-        turn = begin_turn(conversation, Turn.Kind.COMPACT, owner)
+        turn = begin_turn(conversation, Turn.Kind.COMPACT, holder)
         return CompactionTurn(turn, _begin(old, conversation, turn.pk).pk)
 
 
@@ -65,7 +65,7 @@ def _begin(old: Compaction, conversation: Conversation, turn_id: int | None = No
     return compactions.begin(
         state,
         planned,
-        Trigger.REWRITE,
+        origin=Origin.REWRITE,
         turn_id=turn_id,
         previous=summaries.find_written(old).previous,
         focus=old.focus,
@@ -115,7 +115,7 @@ def discard_rewrite(compaction_id: int) -> None:
 def _lock_rewrite(compaction_id: int) -> tuple[Compaction, Conversation]:
     rows = Compaction.objects.select_related("first", "through")
     rewrite = rows.get(pk=compaction_id)
-    if rewrite.trigger != Trigger.REWRITE:
+    if rewrite.origin != Origin.REWRITE:
         _refuse()
     return rewrite, Conversation.objects.select_for_update().get(pk=rewrite.conversation_id)
 

@@ -20,7 +20,7 @@ from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.merging import keep_own_work
 from agent.compaction.chapters.statements import edit_chapter
 from agent.compaction.plan import render_chapters
-from agent.compaction.policy import Extent, Method, Reason, Trigger
+from agent.compaction.policy import Extent, Method, Origin, Reason, Trigger
 from agent.context.summary import SEPARATOR
 from agent.messages import sanitise_text
 from chat.engine import model_server
@@ -53,7 +53,7 @@ def open_compaction_turn(
     conversation_id: UUID,
     *,
     focus: str,
-    owner: str,
+    holder: str,
     extent: Extent = Extent.THOROUGH,
 ) -> CompactionTurn:
     """Start `/compact`: a turn that locks the conversation. A prepared summary is used, unless
@@ -68,7 +68,7 @@ def open_compaction_turn(
         state = load_state(conversation_id)
         planned = summaries.plan_or_refuse(state, extent)
         asking.permit(None, compactions.choose_writer(conversation))  # `begin_turn` counts
-        turn = begin_turn(conversation, Turn.Kind.COMPACT, owner, focus=focus)
+        turn = begin_turn(conversation, Turn.Kind.COMPACT, holder, focus=focus)
         ready = not focus and summaries.find_ready_by_hand(state, planned, extent)
         if ready and (swapped := compactions.commit_ready(state)):
             assert swapped.conversation.compaction_id is not None
@@ -84,16 +84,16 @@ def open_compaction_turn(
     return CompactionTurn(turn, compaction.pk)
 
 
-def switch_model(conversation: Conversation, model: str, *, owner: str) -> CompactionTurn | None:
+def switch_model(conversation: Conversation, model: str, *, holder: str) -> CompactionTurn | None:
     """Choose another model, with the turn of `open_model_switch` where one is needed; or neither,
     where it is refused."""
     with transaction.atomic():
         change_settings(conversation, {"model": model})
-        return open_model_switch(conversation.pk, old_model=conversation.model, owner=owner)
+        return open_model_switch(conversation.pk, old_model=conversation.model, holder=holder)
 
 
 def open_model_switch(
-    conversation_id: UUID, *, old_model: str, owner: str
+    conversation_id: UUID, *, old_model: str, holder: str
 ) -> CompactionTurn | None:
     """After a switch of models: where the new one cannot take the conversation, compact it with
     the old one, as a turn like `/compact`; with the new one, in parts, where the old one was
@@ -105,7 +105,7 @@ def open_model_switch(
         planned = summaries.plan_for(state, Trigger.MODEL_SWITCH)
         if not state.policy.enabled or state.fits or planned is None:
             return None
-        turn = begin_turn(conversation, Turn.Kind.COMPACT, owner)
+        turn = begin_turn(conversation, Turn.Kind.COMPACT, holder)
         compaction = compactions.begin(
             state,
             planned,
@@ -168,9 +168,9 @@ def store_edit(
             first=old.first,
             through=old.through,
             messages=old.messages,
-            trigger=Trigger.EDIT,
-            engine=Method.EDITED,
-            engine_reason=Reason.BY_USER,
+            origin=Origin.EDIT,
+            method=Method.EDITED,
+            method_reason=Reason.BY_USER,
             model=old.model,
             prompt_version=old.prompt_version,
             status=Compaction.Status.COMPLETED,
@@ -226,7 +226,7 @@ def revert(compaction_id: int) -> None:
         Compaction.objects.filter(pk=current.pk).update(reverted=True)
         compactions.make_current(conversation, _find_unblanked(current.replaces))
         # To undo an edit or a rewrite asks for no other summary.
-        if current.trigger not in (Trigger.EDIT, Trigger.REWRITE):
+        if current.origin not in (Origin.EDIT, Origin.REWRITE):
             Conversation.objects.filter(pk=conversation.pk).update(compaction_held=True)
         state = load_state(conversation.pk)
         if not state.fits:

@@ -44,26 +44,26 @@ def edit_message(
     text: str,
     pasted: Sequence[Range] | None = None,
     *,
-    owner: str,
+    holder: str,
     zone: str = "",
 ) -> requests.AnswerStart:
     """Send another version of one's own message, with its attachments; what followed the old one
-    stays with it. `pasted`: see `chat.protocol.pasted`; `zone`: see `turns.begin_turn`.
+    stays with it. `pasted`: see `chat.protocol.pasted`; `zone`: see `turns.NewMessage`.
 
     Raises Refused (busy, empty, too long, not a message of the user's) and DoesNotExist.
     """
     old = load_conversation(user, conversation_id).messages.get(pk=message_id)
     kept = [block for block in old.blocks if block["type"] != "text"]
-    prompt = turns.make_prompt(text, pasted, kept, list(old.attachments.all()))
+    prompt = turns.make_prompt(text, pasted, kept, list(old.attachments.all()), zone=zone)
     with transaction.atomic():
         conversation, old = lock_message(user, conversation_id, message_id)
         if not read_original(old).is_prompt:
             raise Refused(
                 RefusalCode.NOT_EDITABLE, gettext("Only messages that you wrote can be edited.")
             )
-        _show(conversation, old.parent)
-        _settle(conversation, before=old.position)
-        return _answered(conversation, owner, prompt=prompt, after=old.parent, zone=zone)
+        _show_branch(conversation, old.parent)
+        _choose_summary(conversation, before=old.position)
+        return _begin_answer(conversation, holder, prompt=prompt, after=old.parent)
 
 
 def regenerate(
@@ -71,7 +71,7 @@ def regenerate(
     conversation_id: UUID,
     message_id: int,
     *,
-    owner: str,
+    holder: str,
     model: str = "",
     zone: str = "",
 ) -> requests.AnswerStart:
@@ -80,18 +80,18 @@ def regenerate(
     with transaction.atomic():
         conversation, answer = lock_message(user, conversation_id, message_id)
         prompt = _prompt_of(answer)
-        _show(conversation, prompt)
-        _settle(conversation, before=prompt.position)
+        _show_branch(conversation, prompt)
+        _choose_summary(conversation, before=prompt.position)
         conversation.refresh_from_db()
         tell_time_again(conversation, prompt, zone or settings.TIME_ZONE)
         other = model if model != conversation.model else ""
-        return _answered(conversation, owner, model=other)
+        return _begin_answer(conversation, holder, model=other)
 
 
-def _answered(conversation: Conversation, owner: str, **turn: Any) -> requests.AnswerStart:
+def _begin_answer(conversation: Conversation, holder: str, **turn: Any) -> requests.AnswerStart:
     """The beginning of an answer on the branch that is shown now."""
     conversation.refresh_from_db()
-    opening = requests.open_answer_turn(conversation, owner, **turn)
+    opening = requests.open_answer_turn(conversation, holder, **turn)
     _emit(conversation, from_rows.context_usage(opening.state))
     return opening
 
@@ -99,18 +99,14 @@ def _answered(conversation: Conversation, owner: str, **turn: Any) -> requests.A
 def send_as_branch(
     user: User,
     conversation_id: UUID,
+    new: turns.NewMessage,
     *,
-    text: str,
-    client_id: str | None,
     expected_head: int | None,
-    owner: str,
-    files: Sequence[str] = (),
-    pasted: Sequence[Range] | None = None,
-    zone: str = "",
+    holder: str,
 ) -> requests.AnswerStart | None:
     """`requests.send_message` after the message that the sender saw as the last one (its number,
     0: none), though the conversation has gone on from there: its continuation stays as a branch."""
-    prompt = requests.new_prompt(user, text, files, pasted, client_id=client_id)
+    prompt = requests.prepare_prompt(user, new)
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().of(user).get(pk=conversation_id)
         refuse_if_busy(conversation)
@@ -120,10 +116,10 @@ def send_as_branch(
             raise Refused(
                 RefusalCode.HEAD_CHANGED, gettext("The message that this one follows was deleted.")
             )
-        _show(conversation, tip)
-        _settle(conversation)
+        _show_branch(conversation, tip)
+        _choose_summary(conversation)
         return requests.send_prompt(
-            user, conversation_id, prompt, expected_head=head, owner=owner, zone=zone
+            user, conversation_id, prompt, expected_head=head, holder=holder
         )
 
 
@@ -131,16 +127,16 @@ def switch_branch(user: User, conversation_id: UUID, message_id: int) -> None:
     """Show the branch through a message, to where it was written on last."""
     with transaction.atomic():
         conversation, message = lock_message(user, conversation_id, message_id)
-        _show(conversation, tree.find_newest_leaf(message))
-        _settle(conversation)
+        _show_branch(conversation, tree.find_newest_leaf(message))
+        _choose_summary(conversation)
         _tell_usage(conversation)
 
 
-def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
+def delete_message(user: User, conversation_id: UUID, message_id: int) -> bool:
     """Delete a message of the shown branch for good, with the results of its tool calls. What
     followed it now follows the message before it, and chapters of summaries that rest on it lose
     their text (`chat.services.summary.gaps`). If it was the last message, its nearest sibling is
-    shown: nothing else would lead there."""
+    shown: nothing else would lead there. Whether the summary rested on it."""
     with transaction.atomic():
         conversation, message = lock_message(user, conversation_id, message_id)
         refuse_if_hidden(message)
@@ -149,19 +145,20 @@ def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
             active=True, position__gt=gone[-1].position
         ).exists()
         sibling = tree.find_nearest_sibling(message) if last else None
-        summarised = False
+        rested = False
         for doomed in reversed(gone):
-            summarised |= gaps.forget_message(conversation, doomed)
+            rested |= gaps.take_out_of_summaries(conversation, doomed)
             _emit(conversation, MessageDeleted(doomed.pk))
             _remove(doomed)
         change_history(conversation)
         current = compactions.restate_current(conversation)
-        if summarised and current:
-            gaps.redraw(current)
+        if rested and current:
+            gaps.tell_change(current)
         if sibling:
-            _show(conversation, tree.find_newest_leaf(sibling))
-            _settle(conversation)
+            _show_branch(conversation, tree.find_newest_leaf(sibling))
+            _choose_summary(conversation)
         _tell_usage(conversation)
+    return rested
 
 
 def _prompt_of(answer: Message) -> Message:
@@ -189,7 +186,7 @@ def _with_results(message: Message) -> list[Message]:
     return [message, *results]
 
 
-def _show(conversation: Conversation, tip: Message | None) -> None:
+def _show_branch(conversation: Conversation, tip: Message | None) -> None:
     """Make the way from the first message to `tip` the active branch; None: no message at all."""
     way = tree.load_path_to_active(tip) if tip else []
     position = way[-1].position if way and way[-1].active else -1
@@ -200,7 +197,7 @@ def _show(conversation: Conversation, tip: Message | None) -> None:
     _emit(conversation, BranchChanged(position))
 
 
-def _settle(conversation: Conversation, *, before: int | None = None) -> None:
+def _choose_summary(conversation: Conversation, *, before: int | None = None) -> None:
     """After the branch changed: the newest summary of messages on it counts, and usage that was
     reported before does not. `before` is the position of what is to be answered, which no summary
     may hold.

@@ -25,7 +25,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.services.library import search_index
 from chat.services.summary import compactions
-from chat.services.turns.history import change_history, change_history_of
+from chat.services.turns.history import change_history, update_messages
 from chat.services.turns.turns import append_answer, find_head, find_open_answer, text_blocks
 
 log = structlog.get_logger(__name__)
@@ -62,7 +62,7 @@ def end_turn(turn_id: int, ending: TurnOutcome) -> RequestState | None:
     """Every turn ends here: store its answer, learn from the usage, tell everybody.
 
     Returns the conversation as it is then; None where the turn had ended already (or its
-    conversation is gone): then nothing is written. But if a sweep took its owner for
+    conversation is gone): then nothing is written. But if a sweep took its holder for
     dead, although it was alive, the whole answer replaces its last checkpoint.
     """
     tokens = get_counter().count_blocks(list(ending.blocks)) if ending.blocks else 0
@@ -113,7 +113,7 @@ def _return_to_own_model(conversation: Conversation) -> ModelProfile:
 
 def _given_up(turn_id: int) -> Message | None:
     """The answer of a turn that a sweep has interrupted, whose usage is none or that of the last
-    checkpoint; what an owner stores later has more."""
+    checkpoint; what a holder stores later has more."""
     rows = Message.objects.filter(
         Q(usage__isnull=True) | Q(usage__has_key=ESTIMATED),
         turn=turn_id,
@@ -137,8 +137,8 @@ def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> 
         turn.status, turn.finished_at = Turn.Status.FAILED, timezone.now()
         turn.error = error.as_dict()
         turn.save(update_fields=["status", "finished_at", "error"])
-        Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).update(**failed)
-        change_history_of(turn.conversation_id)
+        left = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING)
+        update_messages(turn.conversation, left, **failed)
         emit(conversation_group(turn.conversation_id), from_rows.turn_finished(turn, None))
         # After the commit: whatever goes wrong with that keeps no lock.
         transaction.on_commit(lambda: _charge_checkpoint(turn_id), robust=True)

@@ -1,8 +1,10 @@
-"""Every change of a conversation's messages is noted here, in the transaction that makes it: what
-processes keep of them (`chat.engine.recent_messages`) counts no more."""
+"""The door for changes of a conversation's messages. They are noted here, in the transaction that
+makes them: what processes keep of the messages (`chat.engine.recent_messages`) counts no more. Who
+changes a message has to know nothing else of that."""
 
 from typing import Any
-from uuid import UUID
+
+from django.db.models import QuerySet
 
 from chat.db.rows import Values, update_row
 from chat.engine.recent_messages import extend_recent_messages, new_version
@@ -32,6 +34,7 @@ def change_history(
         extend_recent_messages(conversation, before, appended)
 
 
-def change_history_of(conversation_id: UUID) -> None:
-    """The same where only the id is at hand."""
-    update_row(Conversation, {"history_version": new_version()}, pk=conversation_id)
+def update_messages(conversation: Conversation, messages: QuerySet[Message], **values: Any) -> None:
+    """Change stored messages of a conversation."""
+    messages.update(**values)
+    change_history(conversation)

@@ -96,8 +96,8 @@ class Keeper:
         self._disturbed = self._clock()
 
     def may_judge(self) -> bool:
-        """Whether a lease that is over says something of its owner: not where this process was held
-        up itself, or the database was away, less than a lease ago."""
+        """Whether a lease that is over says something of its holder: not where this process was
+        held up itself, or the database was away, less than a lease ago."""
         now = self._clock()
         if self._looked is not None and self._is_late(now - self._looked):
             return False

@@ -1,6 +1,6 @@
 """How an answer begins: its turn, what its request consists of, and the row that it goes into."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -10,7 +10,6 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.authorship.quoted import Range
 from agent.compaction.policy import Trigger
 from agent.context.shortening.previews import find_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, decide_sent_cuts, next_step
@@ -34,9 +33,10 @@ from chat.services.library.conversations import (
 )
 from chat.services.summary import compactions, preparations
 from chat.services.turns import asking
-from chat.services.turns.history import change_history
+from chat.services.turns.history import change_history, update_messages
 from chat.services.turns.times import tell_time_again
 from chat.services.turns.turns import (
+    NewMessage,
     Prompt,
     append_answer,
     begin_turn,
@@ -63,38 +63,27 @@ class AnswerStart:
 def send_message(
     user: User,
     conversation_id: UUID,
+    new: NewMessage,
     *,
-    text: str,
-    client_id: str | None,
     expected_head: int | None,
-    owner: str,
-    files: Sequence[str] = (),
-    pasted: Sequence[Range] | None = None,
-    zone: str = "",
+    holder: str,
 ) -> AnswerStart | None:
-    """Store a user message, with the attachments whose ids are `files`, and begin its answer; None
-    for a repeated `client_id`. `pasted`: see `chat.protocol.pasted`; `zone`: see `begin_turn`.
+    """Store a user's message and begin its answer; None for a repeated `client_id`.
+    `expected_head`: the number of the message that its author saw as the last one, 0 for none.
 
     Raises Refused (empty, too long, busy, head changed) and Conversation.DoesNotExist.
     """
-    prompt = new_prompt(user, text, files, pasted, client_id=client_id)
-    return send_prompt(
-        user, conversation_id, prompt, expected_head=expected_head, owner=owner, zone=zone
-    )
+    prompt = prepare_prompt(user, new)
+    return send_prompt(user, conversation_id, prompt, expected_head=expected_head, holder=holder)
 
 
-def new_prompt(
-    user: User,
-    text: str,
-    files: Sequence[str],
-    pasted: Sequence[Range] | None,
-    *,
-    client_id: str | None = None,
-) -> Prompt:
-    """What a user wrote, with the attachments whose ids are `files`; see `make_prompt`."""
-    attached = attachments.load_for_sending(user, files)
+def prepare_prompt(user: User, new: NewMessage) -> Prompt:
+    """A user's message, ready to be stored; see `make_prompt`."""
+    attached = attachments.load_for_sending(user, new.files)
     others = [attachments.make_reference(each) for each in attached]
-    return make_prompt(text, pasted, others, attached, client_id=client_id)
+    return make_prompt(
+        new.text, new.pasted, others, attached, client_id=new.client_id, zone=new.zone
+    )
 
 
 def send_prompt(
@@ -103,8 +92,7 @@ def send_prompt(
     prompt: Prompt,
     *,
     expected_head: int | None,
-    owner: str,
-    zone: str = "",
+    holder: str,
 ) -> AnswerStart | None:
     """`send_message` for what is ready to be stored."""
     try:
@@ -126,7 +114,7 @@ def send_prompt(
                 conversation.title = make_first_title(prompt.text or prompt.files[0].name)
                 save_row(conversation, "title")
             emit(user_group(user.pk), from_rows.conversation_updated(conversation))
-            return open_answer_turn(conversation, owner, prompt=prompt, after=head, zone=zone)
+            return open_answer_turn(conversation, holder, prompt=prompt, after=head)
     except (IntegrityError, Refused) as error:
         if prompt.client_id is not None and _sent(user, conversation_id, prompt.client_id):
             return None
@@ -148,32 +136,27 @@ def _sent(user: User, conversation_id: UUID, client_id: str) -> bool:
 def open_conversation(
     user: User,
     model: str,
-    text: str,
+    new: NewMessage,
     *,
-    owner: str,
-    files: Sequence[str] = (),
-    pasted: Sequence[Range] | None = None,
+    holder: str,
     temporary: bool = False,
     tool_settings: Mapping[str, Any] | None = None,
     project: str = "",
-    zone: str = "",
 ) -> AnswerStart:
     """A new conversation, in the project with the id `project` if any, with its first message and
     the beginning of the answer, or neither. Refused where the project is gone too."""
-    prompt = new_prompt(user, text, files, pasted)
+    prompt = prepare_prompt(user, new)
     with transaction.atomic():
         place = projects.load_project_for_new(user, project) if project else None
         conversation = create_conversation(
             user, model, temporary=temporary, project=place, tool_settings=tool_settings
         )
-        opening = send_prompt(
-            user, conversation.pk, prompt, expected_head=0, owner=owner, zone=zone
-        )
+        opening = send_prompt(user, conversation.pk, prompt, expected_head=0, holder=holder)
     assert opening is not None
     return opening
 
 
-def retry(conversation: Conversation, *, owner: str, zone: str = "") -> AnswerStart:
+def retry(conversation: Conversation, *, holder: str, zone: str = "") -> AnswerStart:
     """Answer the last user message again. An unfinished answer leaves the branch, not the
     database. A model that was asked for in that turn alone is asked again. Refused where the last
     message is a complete answer."""
@@ -191,46 +174,45 @@ def retry(conversation: Conversation, *, owner: str, zone: str = "") -> AnswerSt
         if prompt := find_prompt_before(branch, head.position):
             refuse_if_left_out(prompt)
         if head.role == Message.Role.ASSISTANT:
-            Message.objects.filter(pk=head.pk).update(active=False)
-            change_history(row)
+            update_messages(row, Message.objects.filter(pk=head.pk), active=False)
         if prompt:
             tell_time_again(row, prompt, zone or settings.TIME_ZONE)
         asked = Turn.objects.filter(messages=head.pk).values_list("model", flat=True).first()
-        return open_answer_turn(row, owner, model=asked or "")
+        return open_answer_turn(row, holder, model=asked or "")
 
 
 def open_answer_turn(
     conversation: Conversation,
-    owner: str,
+    holder: str,
     *,
     prompt: Prompt | None = None,
     after: Message | None = None,
     model: str = "",
-    zone: str = "",
 ) -> AnswerStart:
     """Begin a turn that answers, and its first request; see `begin_turn`."""
     turn = begin_turn(
-        conversation, Turn.Kind.ANSWER, owner, prompt=prompt, after=after, model=model, zone=zone
+        conversation, Turn.Kind.ANSWER, holder, prompt=prompt, after=after, model=model
     )
-    return _open(turn)
+    return open_request(turn)
 
 
-def begin_answer(turn_id: int, *, may_compact: bool = True) -> AnswerStart:
-    """Load the context, make room in it where that takes no wait, and unless it needs a
-    compaction first, open the row of the answer.
-
-    A row that the turn opened before is used again. Raises TurnEnded, and AgentError where the
-    model was switched off meanwhile.
-    """
+def open_next_request(turn_id: int, *, may_compact: bool = True) -> AnswerStart:
+    """`open_request` for a turn that runs. Raises TurnEnded, and AgentError where the model was
+    switched off meanwhile."""
     try:
         with transaction.atomic():
-            return _open(lock_turn(turn_id), may_compact=may_compact)
+            return open_request(lock_turn(turn_id), may_compact=may_compact)
     except Refused as refusal:
         raise AgentError(ErrorCode.UNKNOWN_MODEL, rights.SWITCHED_OFF) from refusal
 
 
-def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
-    """Before each request of a turn. Refused where its model is switched off."""
+def open_request(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
+    """Before each request of a turn: load the context, make room in it where that takes no wait,
+    and unless it needs a compaction first, open the row of the answer; one that the turn opened
+    before is used again.
+
+    The caller's transaction holds the turn. Refused where its model is switched off.
+    """
     profile = load_profile(turn.answering_model)
     asking.refuse_if_off(profile)
     if turn.status == Turn.Status.QUEUED:

@@ -1,4 +1,4 @@
-"""Ending turns and compactions whose owners no longer keep them alive."""
+"""Ending turns and compactions whose holders no longer keep them alive."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
@@ -78,9 +78,9 @@ def seconds_to_next() -> float:
     return max(SHORTEST_WAIT, min([*left, settings.LEASE_SECONDS / 2]))
 
 
-def interrupt_all_of(owner: str, but: Collection[int] = ()) -> int:
+def interrupt_all_of(holder: str, but: Collection[int] = ()) -> int:
     """End the turns of a process that stops, whatever their leases."""
-    turns = Turn.objects.filter(status__in=Turn.ACTIVE, owner=owner).exclude(pk__in=but)
+    turns = Turn.objects.filter(status__in=Turn.ACTIVE, holder=holder).exclude(pk__in=but)
     turns.update(lease_expires=timezone.now())
     return _each("turn", turns.values_list("pk", flat=True), interrupt)
 

@@ -10,7 +10,7 @@ from chat.db.rows import Values
 from chat.engine.model_server import get_counter
 from chat.engine.recent_messages import load_recent_messages, name_zone
 from chat.models import Conversation, Message
-from chat.services.turns.history import change_history
+from chat.services.turns.history import update_messages
 
 
 def tell_time(conversation: Conversation, after: Message | None, zone: str, tokens: int) -> Values:
@@ -43,13 +43,14 @@ def tell_time_again(conversation: Conversation, prompt: Message, zone: str) -> N
         return
     line = write_again(prompt.time_line or write_line(own), told)
     count = get_counter().count
-    Message.objects.filter(pk=prompt.pk).update(
+    update_messages(
+        conversation,
+        Message.objects.filter(pk=prompt.pk),
         time_zone=own.zone,
         time_line=line,
         time_told=now,
         tokens=prompt.tokens - count(prompt.time_line) + count(line),
     )
-    change_history(conversation)
 
 
 def _find_told(rows: Sequence[Message]) -> Told | None:

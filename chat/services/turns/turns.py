@@ -46,15 +46,28 @@ class TurnEnded(Exception):
 
 
 def next_lease_end() -> Any:
-    """Until when an owner counts as alive without a heartbeat: short enough that a sweep, which
-    may be a second late, ends a dead owner's turn within LEASE_SECONDS."""
+    """Until when a holder counts as alive without a heartbeat: short enough that a sweep, which
+    may be a second late, ends a dead holder's turn within LEASE_SECONDS."""
     return timezone.now() + timedelta(seconds=LEASE_SHARE * settings.LEASE_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
+class NewMessage:
+    """What a user sends: a text with the attachments whose ids are `files`. `pasted`: see
+    `chat.protocol.pasted`; `client_id`: by which a repeated one is known; `zone`: the time zone
+    that it was written in, "": the site's."""
+
+    text: str
+    files: Sequence[str] = ()
+    pasted: Sequence[Range] | None = None
+    client_id: str | None = None
+    zone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
-    """A user's message that is ready to be stored; `text` is what was typed. `pasted`: see
-    `chat.protocol.pasted`."""
+    """A user's message that is ready to be stored; `text` is what was typed. The others: see
+    `NewMessage`."""
 
     text: str
     blocks: Sequence[Block]
@@ -62,6 +75,7 @@ class Prompt:
     pasted: list[list[int]] | None
     files: Sequence[Attachment]
     client_id: str | None = None
+    zone: str = ""
 
 
 def make_prompt(
@@ -71,6 +85,7 @@ def make_prompt(
     files: Sequence[Attachment],
     *,
     client_id: str | None = None,
+    zone: str = "",
 ) -> Prompt:
     """What a user wrote, after `others`, the blocks of what goes along. Refused where it is empty
     or too long. Not inside a transaction: counting a long text takes a while."""
@@ -79,7 +94,7 @@ def make_prompt(
     blocks = list(others)
     if text:
         blocks.append({"type": "text", "text": text})
-    return Prompt(text, blocks, get_counter().count_blocks(blocks), parts, files, client_id)
+    return Prompt(text, blocks, get_counter().count_blocks(blocks), parts, files, client_id, zone)
 
 
 def _checked_text(text: str, *, needed: bool) -> str:
@@ -100,19 +115,17 @@ def _checked_text(text: str, *, needed: bool) -> str:
 def begin_turn(
     conversation: Conversation,
     kind: Turn.Kind,
-    owner: str,
+    holder: str,
     *,
     prompt: Prompt | None = None,
     after: Message | None = None,
     focus: str = "",
     model: str = "",
     by: int | None = None,
-    zone: str = "",
 ) -> Turn:
     """A queued turn, with the `prompt` that it answers if that is new, stored after the message
-    `after`, and written in the time zone `zone`, "": the site's. `model` answers in this turn
-    alone; "": the conversation's. It is counted for the user who asked for it: `by`, or else the
-    conversation's owner.
+    `after`. `model` answers in this turn alone; "": the conversation's. It is counted for the user
+    who asked for it: `by`, or else the conversation's owner.
 
     Every turn begins here, and every model call belongs to a turn or follows one: nothing that
     costs goes uncounted. The caller's transaction holds the conversation. Refused above the limits.
@@ -122,26 +135,23 @@ def begin_turn(
         conversation=conversation,
         kind=kind,
         model=model,
-        owner=owner,
+        holder=holder,
         focus=focus,
         lease_expires=next_lease_end(),
     )
     insert_row(turn)
     group = conversation_group(conversation.pk)
     if prompt:
-        message = _store(prompt, conversation, after, turn, zone or settings.TIME_ZONE)
+        message = _store_prompt(prompt, conversation, after, turn)
         emit_later(group, lambda: from_rows.message_created(message))
     emit(group, from_rows.turn_started(turn))
     return turn
 
 
-def _store(
-    prompt: Prompt,
-    conversation: Conversation,
-    after: Message | None,
-    turn: Turn,
-    zone: str,
+def _store_prompt(
+    prompt: Prompt, conversation: Conversation, after: Message | None, turn: Turn
 ) -> Message:
+    zone = prompt.zone or settings.TIME_ZONE
     message = append_message(
         conversation,
         after,

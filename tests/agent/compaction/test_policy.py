@@ -9,12 +9,9 @@ from agent.compaction.plan import plan_compaction
 from agent.compaction.policy import (
     Attempt,
     ContextLoad,
-    Origin,
     Policy,
-    Trigger,
     find_breaker_end,
     find_trigger,
-    split_trigger,
 )
 from agent.engine import wants_preparation
 from agent.tokens import Factor, Limits
@@ -144,15 +141,3 @@ def test_three_compactions_within_three_turns_rest_it() -> None:
 
 def test_the_rest_is_over_after_the_cool_down() -> None:
     assert find_breaker_end(attempts(True, True, True, minutes_ago=6), Policy(), NOW) is None
-
-
-def test_a_stored_trigger_tells_when_a_compaction_came_or_what_else_made_the_version() -> None:
-    assert split_trigger("auto") == (Trigger.AUTO, Origin.COMPACTION)
-    assert split_trigger("rewrite") == (None, Origin.REWRITE)
-    made = {stored.value: split_trigger(stored) for stored in Trigger}
-    assert {stored: trigger or origin for stored, (trigger, origin) in made.items()} == {
-        stored: stored for stored in made
-    }
-    assert {origin for _, origin in made.values()} == {*Origin}
-    with pytest.raises(ValueError, match="someday"):
-        split_trigger("someday")

@@ -19,12 +19,13 @@ from pytest_django.asserts import assertInHTML
 
 from agent.compaction.chapters.chapter import Chapter, Part
 from agent.compaction.chapters.unsent import list_unsent
-from agent.compaction.policy import Method, Reason, Trigger
+from agent.compaction.policy import Method, Reason
 from agent.compaction.writing.job import WrittenSummary
 from agent.messages import Usage
 from chat.admin import base
 from chat.admin import conversations as conversations_admin
 from chat.admin.compaction_filters import STATES, WRITTEN
+from chat.admin.words import OCCASIONS
 from chat.db.threads import in_db
 from chat.engine import model_server
 from chat.engine.state import load_state
@@ -32,6 +33,7 @@ from chat.html.figures import format_tokens
 from chat.models import Compaction, Conversation, Memory, Message, ModelProfile, Turn
 from chat.services.library import memories, projects
 from chat.services.summary import compaction_jobs, summaries
+from config.version import VERSION
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.chat.factories import (
@@ -194,7 +196,7 @@ def test_the_start_page_tells_who_spent_what_in_which_month(staff: Client) -> No
 
 
 def test_a_compaction_explains_its_status_trigger_and_engine(staff: Client) -> None:
-    row = make_compaction(make_conversation(messages=4), engine="chunks", trigger="overflow")
+    row = make_compaction(make_conversation(messages=4), method="chunks", trigger="overflow")
     page = " ".join(html(staff.get(page_url(row))).split())
     for words in (
         "It is sent with every request.",
@@ -203,7 +205,7 @@ def test_a_compaction_explains_its_status_trigger_and_engine(staff: Client) -> N
     ):
         assert words in page
     listed = html(staff.get(reverse("admin:chat_compaction_changelist")))
-    assert {*words_of(listed)} == {*STATES, *(t.replace("_", " ") for t in Trigger), *WRITTEN}
+    assert {*words_of(listed)} == {*STATES, *(t.replace("_", " ") for t in OCCASIONS), *WRITTEN}
 
 
 def test_a_compaction_shows_what_bears_its_statements_out(staff: Client) -> None:
@@ -227,6 +229,10 @@ def words_of(page: str) -> list[str]:
 
 def test_the_start_page_of_a_quiet_site_says_so(staff: Client) -> None:
     assert "no turn and no compaction failed" in html(staff.get(reverse("admin:index")))
+
+
+def test_the_start_page_names_the_version(staff: Client) -> None:
+    assert f"Everlong {VERSION}" in html(staff.get(reverse("admin:index")))
 
 
 def test_the_report_is_for_those_who_may_see_what_it_is_of(client: Client) -> None:
@@ -812,7 +818,7 @@ def fill(number: int) -> None:
             conversation=row,
             kind="answer",
             status="completed",
-            owner="w",
+            holder="w",
             lease_expires=row.updated_at,
         )
         for row in rows
@@ -857,6 +863,7 @@ def test_a_long_list_costs_what_a_list_of_two_costs(staff: Client) -> None:
 def test_conversation_page_costs_the_same_for_many_compactions(staff: Client) -> None:
     conversation = make_conversation(messages=20)
     make_compaction(conversation, through=3)
+    queries(staff, page_url(conversation))  # the first page of a process reads the content types
     few = queries(staff, page_url(conversation))
     for through in range(4, 12):
         make_compaction(conversation, through=through)

@@ -156,7 +156,7 @@ def test_what_is_newly_remembered_makes_cache_and_meter_stale(measured: Conversa
     assert load_state(measured.pk).warm
     memories.remember_fact(measured.owner_id, "I live in Lisbon.", Memory.Source.USER)
     add_messages(measured, ["Where was that?"])
-    state = requests.begin_answer(make_turn(measured).pk).state
+    state = requests.open_next_request(make_turn(measured).pk).state
     assert "Lisbon" in state.context.memory
     assert (state.warm, state.used) == (False, state.size.total)
 

@@ -134,7 +134,7 @@ WRITTEN: list[tuple[Method, str, list[Failure], dict[str, Any], str]] = [
 
 def compacted(engine: str, reason: str, audit: dict[str, Any], **values: Any) -> Compaction:
     return Compaction(
-        engine=engine, engine_reason=reason, audit=audit, summary="A summary", **values
+        method=engine, method_reason=reason, audit=audit, summary="A summary", **values
     )
 
 

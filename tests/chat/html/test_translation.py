@@ -106,11 +106,16 @@ def test_the_new_chat_page(browser: Client, owner: User) -> None:
     assert re.search(rf'<html\s+lang="{LANGUAGE}"\s+dir="ltr"', page)
 
 
-@pytest.mark.parametrize("trigger", Compaction.Trigger)
+OCCASIONS = [{"trigger": each} for each in Compaction.Trigger]
+OCCASIONS += [{"trigger": "", "origin": each} for each in Compaction.Origin if each != "compaction"]
+
+
+@pytest.mark.parametrize("occasion", OCCASIONS)
 def test_a_conversation_with_everything_in_it(
-    browser: Client, talk: Conversation, trigger: Compaction.Trigger
+    browser: Client, talk: Conversation, occasion: dict[str, str]
 ) -> None:
-    make_compaction(talk, SUMMARY, trigger=trigger, through=4, engine="chunks")
+    row = make_compaction(talk, SUMMARY, through=4, method="chunks")
+    Compaction.objects.filter(pk=row.pk).update(**occasion)
     assert unmarked(browser, talk.get_absolute_url()) == []
 
 
@@ -258,7 +263,7 @@ TEMPLATES = sorted(Path(site.BASE_DIR, "templates").rglob("*.html"))
 def test_templates_say_nothing_that_is_not_marked(template: Path) -> None:
     """Those of the admin too, which no page above shows."""
     source = template.read_text()
-    for apart in r"blocktranslate.*?{% endblocktranslate", r"block body_?class.*?{% endblock":
+    for apart in r"blocktranslate.*?{% endblocktranslate", r"block (?:body_?class|attributes).*?{% endblock":
         source = re.sub(rf"{{% {apart} %}}", " ", source, flags=re.S)
     assert Reader(re.sub(r"{%.*?%}|{{.*?}}|{#.*?#}", " ", source)).unmarked == []
 
@@ -267,7 +272,7 @@ def test_templates_say_nothing_that_is_not_marked(template: Path) -> None:
 
 SENTENCE = re.compile(r'(?<!gettext\()(?:"([A-Z≈][a-z’\']+ [^"\n]*)"|`([A-Z≈][a-z]+ [^`\n]*)`)')
 script_files = pytest.mark.parametrize(
-    "script", sorted(Path(site.BASE_DIR, "static/js").glob("*.js")), ids=lambda path: path.name
+    "script", sorted(Path(site.BASE_DIR, "static/js").rglob("*.js")), ids=lambda path: path.name
 )
 
 

@@ -40,7 +40,7 @@ from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.chat.counts import read_count
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     change_messages,
     make_compaction,
@@ -71,7 +71,7 @@ def talk(signed_in: tuple[Conversation, str]) -> Conversation:
 
 
 def opened(talk: Conversation) -> int:
-    return summaries.open_compaction_turn(talk.owner, talk.pk, focus="", owner=OWNER)[1]
+    return summaries.open_compaction_turn(talk.owner, talk.pk, focus="", holder=HOLDER)[1]
 
 
 def books(talk: Conversation, pk: int) -> tuple[float, float]:
@@ -165,17 +165,17 @@ def test_a_summary_by_rule_is_tried_again_by_the_model_and_replaced(
 ) -> None:
     rule = by_rule(talk, model_server)
     model_server.script.reply(SUMMARY, when=is_summary)
-    turn, pk = rewrites.open_rewrite_turn(rule.pk, owner=OWNER)
+    turn, pk = rewrites.open_rewrite_turn(rule.pk, holder=HOLDER)
     assert turn.kind == Turn.Kind.COMPACT
     work(pk)
     end_turns(talk)
     talk.refresh_from_db()
     again = Compaction.objects.get(pk=pk)
     assert talk.compaction == again
-    assert again.engine != Method.EXTRACT
+    assert again.method != Method.EXTRACT
     assert (again.first, again.through) == (rule.first, rule.through)
     with pytest.raises(Refused):
-        rewrites.open_rewrite_turn(pk, owner=OWNER)
+        rewrites.open_rewrite_turn(pk, holder=HOLDER)
 
 
 def test_another_try_that_fails_leaves_the_summary_and_says_why(
@@ -183,7 +183,7 @@ def test_another_try_that_fails_leaves_the_summary_and_says_why(
 ) -> None:
     rule = by_rule(talk, model_server)
     model_server.script.error(401, when=is_summary)
-    pk = rewrites.open_rewrite_turn(rule.pk, owner=OWNER).compaction_id
+    pk = rewrites.open_rewrite_turn(rule.pk, holder=HOLDER).compaction_id
     work(pk)
     talk.refresh_from_db()
     assert talk.compaction == rule
@@ -220,8 +220,8 @@ def test_a_model_that_takes_too_long_is_not_waited_for(
     pk = opened(impatient)
     work(pk)
     compaction = Compaction.objects.get(pk=pk)
-    assert (compaction.status, compaction.engine) == (Status.COMPLETED, Method.EXTRACT)
-    assert compaction.engine_reason == Reason.TIME_UP
+    assert (compaction.status, compaction.method) == (Status.COMPLETED, Method.EXTRACT)
+    assert compaction.method_reason == Reason.TIME_UP
     assert "longer than anybody should wait" in explain_compaction(compaction)
 
 
@@ -234,7 +234,7 @@ def test_a_server_that_does_not_count_in_time_is_not_waited_for(
     pk = opened(talk)
     work(pk)
     compaction = Compaction.objects.get(pk=pk)
-    assert (compaction.status, compaction.engine) == (Status.COMPLETED, Method.SERIALISED)
+    assert (compaction.status, compaction.method) == (Status.COMPLETED, Method.SERIALISED)
 
 
 def test_work_that_keeps_the_worker_from_all_else_keeps_its_lease(
@@ -295,7 +295,7 @@ def test_a_preparation_has_time_until_a_turn_waits_for_it(
         assert compactions.adopt(prepared, make_turn(impatient, kind=Turn.Kind.COMPACT).pk)
         done.result(PATIENCE)
     row = Compaction.objects.get(pk=prepared.pk)
-    assert (row.status, row.engine) == (Status.COMPLETED, Method.EXTRACT)
+    assert (row.status, row.method) == (Status.COMPLETED, Method.EXTRACT)
 
 
 # --- Counting -------------------------------------------------------------------------------------
@@ -407,7 +407,7 @@ def test_the_preview_names_the_engine_that_runs(
     pk = opened(talk)
     work(pk)
     row = Compaction.objects.get(pk=pk)
-    assert (seen.engine, row.engine) == (engine, engine), row.error
+    assert (seen.engine, row.method) == (engine, engine), row.error
     assert row.audit["dollars"].get(engine, 0.0) == pytest.approx(
         seen.cost - (seen.tokens_after * 2.5e-6 if engine == Method.WARM_PREFIX else 0.0)
     )

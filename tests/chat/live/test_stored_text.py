@@ -14,7 +14,7 @@ from chat.live.runner import INTERNAL
 from chat.models import Conversation, Message, Turn
 from chat.services.turns import endings, requests, sweep, turns
 from chat.services.turns.endings import TurnOutcome
-from tests.chat.factories import OWNER, make_turn
+from tests.chat.factories import HOLDER, make_turn
 
 pytestmark = pytest.mark.on_both
 
@@ -77,7 +77,7 @@ def test_the_pages_that_an_answer_cites_are_stored_however_it_ends(
     conversation: Conversation, end: Callable[[Turn], None]
 ) -> None:
     turn = make_turn(conversation)
-    requests.begin_answer(turn.pk)
+    requests.open_next_request(turn.pk)
     end(turn)
     stored = Message.objects.get(turn=turn, role="assistant")
     assert "It leaves at nine." in stored.text
@@ -87,8 +87,8 @@ def test_the_pages_that_an_answer_cites_are_stored_however_it_ends(
 
 def test_they_are_stored_of_an_answer_that_was_asked_for_again(conversation: Conversation) -> None:
     turn = make_turn(conversation)
-    requests.begin_answer(turn.pk)
+    requests.open_next_request(turn.pk)
     stop(turn)
-    again = requests.retry(conversation, owner=OWNER)
+    again = requests.retry(conversation, holder=HOLDER)
     complete(again.turn)
     assert SOURCE in Message.objects.get(turn=again.turn, role="assistant").text

@@ -14,6 +14,7 @@ from chat.db.threads import in_db
 from chat.engine.state import load_state
 from chat.models import Conversation, Message, Turn
 from chat.services.turns import endings, requests, sweep
+from chat.services.turns.turns import NewMessage
 from demo.api.protocol import ScriptedReply
 from tests.chat.factories import make_conversation, make_profile
 from tests.chat.sockets import MAX_OUTPUT, WINDOW, Chat, Tab, long_text
@@ -159,7 +160,7 @@ def test_a_process_that_is_killed_at_once_leaves_the_cost_of_the_prompt(user: Us
     make_profile(**PRICES)
     talk = make_conversation(owner=user, messages=2)
     requests.send_message(
-        user, talk.pk, text=LONG, client_id=None, expected_head=None, owner="a dead process"
+        user, talk.pk, NewMessage(LONG), expected_head=None, holder="a dead process"
     )
     Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
     assert sweep.sweep() == 1

@@ -31,7 +31,7 @@ from chat.models.notices import Notice
 from chat.services.turns import endings, requests, sweep, turns
 from chat.services.turns.endings import TurnOutcome
 from chat.web import metrics
-from tests.chat.factories import OWNER, make_conversation
+from tests.chat.factories import HOLDER, make_conversation
 from tests.chat.sockets import Chat
 from tests.support.patience import PATIENCE
 
@@ -152,7 +152,7 @@ async def test_a_turn_whose_end_cannot_be_drawn_ends_whole_and_the_tabs_ask_for_
 def begin(conversation: Conversation) -> requests.AnswerStart:
     """A turn as `requests.send_message` leaves it."""
     with transaction.atomic():
-        return requests.open_answer_turn(conversation, runner.owner)
+        return requests.open_answer_turn(conversation, runner.holder)
 
 
 def answer_row(turn: Turn) -> Message:
@@ -268,7 +268,7 @@ def test_the_page_names_what_cannot_be_stored(
 
 def stale(conversation: Conversation, text: str = "So far") -> Turn:
     """A turn whose owner is gone, with a checkpoint."""
-    turn = turns.begin_turn(conversation, Turn.Kind.ANSWER, OWNER)
+    turn = turns.begin_turn(conversation, Turn.Kind.ANSWER, HOLDER)
     message = answer_row(turn)
     turns.checkpoint([turn.pk], [(message.pk, text, lambda: None)])
     Turn.objects.filter(pk=turn.pk).update(lease_expires=timezone.now() - timedelta(seconds=1))
@@ -361,13 +361,13 @@ def test_an_owner_that_was_given_up_stops_for_the_next_turn(user: Any) -> None:
     assert sweep.sweep() == 1
     assert turns.checkpoint([turn.pk], []) == set()
     conversation.refresh_from_db()
-    turns.begin_turn(conversation, Turn.Kind.ANSWER, OWNER)
+    turns.begin_turn(conversation, Turn.Kind.ANSWER, HOLDER)
     assert turns.checkpoint([turn.pk], []) == {turn.pk}
 
 
 def test_the_sweep_wakes_when_the_earliest_lease_ends(user: Any) -> None:
     assert sweep.seconds_to_next() == settings.LEASE_SECONDS / 2
-    turn = turns.begin_turn(make_conversation(owner=user, messages=2), Turn.Kind.ANSWER, OWNER)
+    turn = turns.begin_turn(make_conversation(owner=user, messages=2), Turn.Kind.ANSWER, HOLDER)
     row = Turn.objects.filter(pk=turn.pk)
     row.update(lease_expires=timezone.now() + timedelta(seconds=4))
     assert 2 < sweep.seconds_to_next() <= 4
@@ -382,7 +382,7 @@ def test_a_dead_owner_is_found_within_the_lease_that_is_promised() -> None:
 
 def test_a_process_that_stops_leaves_no_turn_behind(user: Any) -> None:
     mine = turns.begin_turn(make_conversation(owner=user, messages=2), Turn.Kind.ANSWER, "stopping")
-    other = turns.begin_turn(make_conversation(owner=user, messages=2), Turn.Kind.ANSWER, OWNER)
+    other = turns.begin_turn(make_conversation(owner=user, messages=2), Turn.Kind.ANSWER, HOLDER)
     assert sweep.interrupt_all_of("stopping") == 1
     mine.refresh_from_db()
     other.refresh_from_db()

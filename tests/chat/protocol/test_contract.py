@@ -16,7 +16,7 @@ from chat.protocol import events, frames, parts
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCUMENT = (ROOT / "docs/protocol.md").read_text()
-SCRIPT = "\n".join(path.read_text() for path in (ROOT / "static/js").glob("*.js"))
+SCRIPT = "\n".join(path.read_text() for path in (ROOT / "static/js").rglob("*.js"))
 TEMPLATES = "\n".join(path.read_text() for path in (ROOT / "templates").rglob("*.html"))
 SOURCES = {
     path: path.read_text() for room in ("agent", "chat") for path in (ROOT / room).rglob("*.py")

@@ -15,6 +15,7 @@ from chat.errors import Refused
 from chat.models import Message
 from chat.protocol import pasted
 from chat.services.turns import requests
+from chat.services.turns.turns import NewMessage
 from demo.api.script import is_summary
 from tests.chat.factories import add_messages, make_profile
 from tests.chat.sockets import SUMMARY, Chat, long_text, units
@@ -95,7 +96,7 @@ def test_a_new_conversation_keeps_what_was_pasted(
 ) -> None:
     make_profile()
     parts = pasted.parse_pasted_field(given.get("pasted", ""))
-    opening = requests.open_conversation(user, "", "Hi", owner="test", pasted=parts)
+    opening = requests.open_conversation(user, "", NewMessage("Hi", pasted=parts), holder="test")
     assert opening.turn.conversation.messages.get(role="user").pasted == kept
 
 

@@ -15,8 +15,9 @@ from accounts.models import User
 from chat.engine.state import load_state
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.services.turns import requests, sweep
+from chat.services.turns.turns import NewMessage
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     make_compaction,
     make_conversation,
     make_turn,
@@ -141,7 +142,7 @@ def nodes(node: Mapping[str, Any], above: str = "") -> Iterator[tuple[Mapping[st
 def send(user: User, conversation: Conversation) -> None:
     """As somebody who writes, in a process that has nothing of it at hand."""
     requests.send_message(
-        user, conversation.pk, text="And now?", client_id=None, expected_head=None, owner=OWNER
+        user, conversation.pk, NewMessage("And now?"), expected_head=None, holder=HOLDER
     )
 
 

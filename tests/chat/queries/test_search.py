@@ -26,11 +26,12 @@ from chat.queries.search import find_messages
 from chat.services.library import attachments, conversations, search_index
 from chat.services.turns import endings, requests
 from chat.services.turns.endings import TurnOutcome
+from chat.services.turns.turns import NewMessage
 from chat.tools.history import READ_TOKENS, SEARCH_TOKENS, read_messages, search_history
 from chat.tools.registry import bind_tools
 from chat.tools.scope import Scope
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     change_messages,
     make_compaction,
@@ -55,11 +56,9 @@ def post(conversation: Conversation, text: str, files: Sequence[str] = ()) -> Tu
     opening = requests.send_message(
         conversation.owner,
         conversation.pk,
-        text=text,
-        client_id=None,
+        NewMessage(text, files=files),
         expected_head=None,
-        owner=OWNER,
-        files=files,
+        holder=HOLDER,
     )
     assert opening is not None
     return opening.turn
@@ -72,7 +71,7 @@ def test_messages_are_found_from_the_transaction_that_stores_them(user: User) ->
     conversation = make_conversation(owner=user)
     turn = post(conversation, "The harbour is closed on Mondays.")
     assert numbers(conversation, "harbour")[0] == 1
-    requests.begin_answer(turn.pk, may_compact=False)
+    requests.open_next_request(turn.pk, may_compact=False)
     assert 2 not in SearchEntry.objects.values_list("message__number", flat=True)
     blocks = [{"type": "text", "text": "Then take the ferry."}]
     endings.end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=blocks))

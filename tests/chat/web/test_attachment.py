@@ -20,8 +20,9 @@ from chat.services.library.files import inspect_file
 from chat.services.turns import branches, endings, requests
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.sweep import sweep
+from chat.services.turns.turns import NewMessage
 from demo.api.script import is_chat
-from tests.chat.factories import OWNER, make_conversation, make_user
+from tests.chat.factories import HOLDER, make_conversation, make_user
 from tests.chat.sockets import Chat
 from tests.support.office import document, paragraph, workbook
 from tests.support.pictures import picture
@@ -158,13 +159,7 @@ def test_a_refused_file_says_why(user: User) -> None:
 
 def send(user: User, conversation: Conversation, *files: str, text: str = "Look.") -> Message:
     opening = requests.send_message(
-        user,
-        conversation.pk,
-        text=text,
-        client_id=None,
-        expected_head=None,
-        owner=OWNER,
-        files=files,
+        user, conversation.pk, NewMessage(text, files=files), expected_head=None, holder=HOLDER
     )
     assert opening is not None
     turn = opening.turn
@@ -215,7 +210,7 @@ def test_files_go_with_their_last_message(user: User, media: Path) -> None:
     conversation = make_conversation(owner=user)
     row = attachments.store_unsent(user, "plan.docx", document(paragraph("plan")))
     sent = send(user, conversation, str(row.pk))
-    turn = branches.edit_message(user, conversation.pk, sent.pk, "Look again.", owner=OWNER).turn
+    turn = branches.edit_message(user, conversation.pk, sent.pk, "Look again.", holder=HOLDER).turn
     endings.end_turn(turn.pk, TurnOutcome("completed"))
     edited = Message.objects.get(turn=turn, role="user")
     assert edited.blocks[0] == attachments.make_reference(row)

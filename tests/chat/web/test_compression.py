@@ -2,7 +2,9 @@
 
 import gzip
 import re
+from collections.abc import Callable
 
+import brotli
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -13,6 +15,10 @@ from tests.chat.factories import add_messages
 
 WORDS = [f"The words of message {number}." for number in range(30)]
 PAGES = 5
+encodings = pytest.mark.parametrize(
+    ("accepted", "encoding", "decompress"),
+    [("gzip, deflate, br", "br", brotli.decompress), ("gzip, deflate", "gzip", gzip.decompress)],
+)
 
 
 @pytest.fixture
@@ -22,15 +28,20 @@ def client(user: User) -> Client:
     return made
 
 
+@encodings
 def test_a_conversation_is_sent_in_a_fraction_of_its_size(
-    client: Client, conversation: Conversation
+    client: Client,
+    conversation: Conversation,
+    accepted: str,
+    encoding: str,
+    decompress: Callable[[bytes], bytes],
 ) -> None:
     add_messages(conversation, WORDS)
-    page = client.get(conversation.get_absolute_url())
-    assert page["Content-Encoding"] == "gzip"
+    page = client.get(conversation.get_absolute_url(), headers={"Accept-Encoding": accepted})
+    assert page["Content-Encoding"] == encoding
     assert page["Vary"].count("Accept-Encoding") == 1
     assert len(page.content) == int(page["Content-Length"])
-    html = gzip.decompress(page.content)
+    html = decompress(page.content)
     assert html.count(b"<article") == 20
     assert len(page.content) < len(html) / 5
 
@@ -41,10 +52,21 @@ def test_a_part_of_the_transcript_is_compressed(
 ) -> None:
     add_messages(conversation, WORDS)
     part = client.get(reverse("messages", args=[conversation.pk]) + query)
-    assert b"<article" in gzip.decompress(part.content)
+    assert b"<article" in brotli.decompress(part.content)
 
 
-def test_who_does_not_read_gzip_gets_plain_html(user: User, conversation: Conversation) -> None:
+@pytest.mark.parametrize("accepted", ["br", "gzip"])
+def test_the_size_of_a_compressed_page_says_little_of_what_is_in_it(
+    client: Client, conversation: Conversation, accepted: str
+) -> None:
+    """Twenty times the same words: but for what is random there would be one size."""
+    url = reverse("messages", args=[conversation.pk])
+    add_messages(conversation, WORDS)
+    sizes = {len(client.get(url, headers={"Accept-Encoding": accepted}).content) for _ in range(20)}
+    assert len(sizes) > 4
+
+
+def test_who_reads_neither_gets_plain_html(user: User, conversation: Conversation) -> None:
     plain = Client()
     plain.force_login(user)
     page = plain.get(conversation.get_absolute_url())
@@ -82,7 +104,7 @@ def test_the_csrf_token_of_a_compressed_page_never_comes_twice(
 ) -> None:
     """It is masked anew for each page, and the secret itself is not there."""
     pages = [
-        gzip.decompress(client.get(conversation.get_absolute_url()).content).decode()
+        brotli.decompress(client.get(conversation.get_absolute_url()).content).decode()
         for _ in range(PAGES)
     ]
     tokens = [

@@ -21,11 +21,12 @@ from chat.models import Conversation, Provider
 from chat.models.notices import Notice
 from chat.services.library import conversations
 from chat.services.turns import requests, sweep
+from chat.services.turns.turns import NewMessage
 from chat.web import transcript
 from demo.api.script import is_chat
 from tests.chat.counts import read_count
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     make_compaction,
     make_conversation,
@@ -510,9 +511,7 @@ def test_no_message_goes_into_a_conversation_that_was_deleted(user: User) -> Non
     row = make_conversation(owner=user, messages=2)
     conversations.discard_conversations(user, [row.pk])
     with pytest.raises(Conversation.DoesNotExist):
-        requests.send_message(
-            user, row.pk, text="More", client_id=None, expected_head=None, owner=OWNER
-        )
+        requests.send_message(user, row.pk, NewMessage("More"), expected_head=None, holder=HOLDER)
 
 
 async def test_posting_needs_the_token_of_the_page(chat: Chat) -> None:

@@ -13,7 +13,7 @@ from chat.db.threads import in_db
 from chat.models import Conversation, Message
 from chat.services.turns import branches
 from demo.api.script import is_chat
-from tests.chat.factories import OWNER, add_messages, make_conversation, make_turn, make_user
+from tests.chat.factories import HOLDER, add_messages, make_conversation, make_turn, make_user
 from tests.chat.sockets import Chat
 
 DAY = 24 * 3600  # seconds
@@ -276,7 +276,7 @@ def test_a_gap_of_a_deleted_message_does_not_end_the_way(
 
 def test_what_is_not_on_the_branch_says_where_it_is(client: Client, long: Conversation) -> None:
     old = long.messages.get(number=99)
-    branches.edit_message(long.owner, long.pk, old.pk, "Otherwise.", owner=OWNER)
+    branches.edit_message(long.owner, long.pk, old.pk, "Otherwise.", holder=HOLDER)
     response = client.get(f"/c/{long.pk}/messages/?around=99")
     assert response.status_code == 409
     assert response["X-Message-Id"] == str(old.pk)
@@ -323,7 +323,7 @@ def test_a_time_leads_to_the_first_message_from_then_on(
 
 def test_a_time_leads_only_to_what_is_shown(client: Client, daily: Conversation) -> None:
     edited = daily.messages.get(number=51)
-    branches.edit_message(daily.owner, daily.pk, edited.pk, "Otherwise.", owner=OWNER)
+    branches.edit_message(daily.owner, daily.pk, edited.pk, "Otherwise.", holder=HOLDER)
     assert find_since(client, daily, 50 * DAY) == "50"
     assert find_since(client, daily, 51 * DAY) == "101"
 
@@ -383,7 +383,7 @@ async def test_an_export_as_json_holds_the_other_branches(user: User) -> None:
     def branched() -> Conversation:
         conversation = make_conversation(owner=user, messages=2)
         old = conversation.messages.get(number=1)
-        branches.edit_message(user, conversation.pk, old.pk, "Otherwise.", owner=OWNER)
+        branches.edit_message(user, conversation.pk, old.pk, "Otherwise.", holder=HOLDER)
         return conversation
 
     conversation = await in_db(branched)

@@ -191,7 +191,7 @@ def test_a_clean_edit_closes_the_dialog_and_replaces_the_divider(
     )
     talk.refresh_from_db()
     assert talk.compaction is not None
-    assert talk.compaction.trigger == Compaction.Trigger.EDIT
+    assert talk.compaction.origin == Compaction.Origin.EDIT
     assert "Photos stay on the disk" in (talk.compressed_context or "")
     (told,) = heard.events("CompressionCompleted")
     assert (told["success"], told["trigger"], told["engine"]) == (True, "edit", "edited")
@@ -477,7 +477,7 @@ async def test_only_the_owner_has_a_summary_by_rule_written_by_the_model(
 ) -> None:
     talk = await in_db(make_conversation, owner=user, messages=10)
     audit = failed("serialised") | {"unread_messages": 8}
-    version = await in_db(make_compaction, talk, SUMMARY, engine="extract", audit=audit)
+    version = await in_db(make_compaction, talk, SUMMARY, method="extract", audit=audit)
     html = await in_db(render_divider, version)
     path = url("summary_again", talk, version)
     assert f'data-action="summary-again" data-url="{path}"' in " ".join(html.split())
@@ -487,7 +487,7 @@ async def test_only_the_owner_has_a_summary_by_rule_written_by_the_model(
     await client.aforce_login(user)
     assert (await client.post(path)).status_code == 204
     compaction = await Compaction.objects.alatest("pk")
-    assert compaction.trigger == Compaction.Trigger.REWRITE
+    assert compaction.origin == Compaction.Origin.REWRITE
     assert started == [(compaction.turn_id, compaction.pk)]
     assert (await client.post(path)).status_code == 409, "it is being written"
 
@@ -513,9 +513,9 @@ def failed(step: str) -> dict[str, Any]:
         ({"trigger": "idle"}, "· prepared during a pause<"),
         ({"trigger": "overflow"}, "· the model’s window was full<"),
         ({"trigger": "model_switch"}, "· to fit the other model<"),
-        ({"trigger": "edit", "engine": "edited"}, "· edited by you<"),
+        ({"origin": "edit", "method": "edited"}, "· edited by you<"),
         (
-            {"engine": "extract", "audit": failed("chunks")},
+            {"method": "extract", "audit": failed("chunks")},
             "The summary was written by rule because",
         ),
     ],
@@ -527,7 +527,7 @@ def test_the_divider_and_the_event_tell_how_it_was_made(
     assert said in html
     version = Compaction.objects.get()
     told = from_rows.compaction_completed(version)
-    assert (told.trigger, told.engine) == (version.trigger, version.engine)
+    assert (told.trigger, told.engine) == (version.occasion, version.method)
     assert told.note == ("" if said.startswith("·") else explain_compaction(version))
     assert ("divider-note" in html) == bool(told.note)
 
@@ -799,7 +799,7 @@ def test_what_left_the_summary_is_listed_and_put_back_by_a_click(
     assert 'role="status"' in after
     talk.refresh_from_db()
     assert talk.compaction
-    assert talk.compaction.trigger == "edit"
+    assert talk.compaction.origin == "edit"
     assert "Tulips <b>too</b> [#2]" in load_state(talk.pk).context.summary.text
     assert read_chapters(talk.compaction)[0].own == (gone.statement.text,)
     assert "Only the current summary" in words(browser.post(where, {"key": gone.key}), 422)

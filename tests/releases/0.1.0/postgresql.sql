@@ -951,7 +951,7 @@ INSERT INTO public.chat_conversation VALUES ('00000000-0000-4000-8000-0000000000
 - They greeted each other [#1 #2]', '2026-11-20 12:45:00+00', false, true, NULL, true, '{}', 0, '{}', '{}', '', '{}', 5, 16, 5, NULL, 0, 18, 1000, 200, 0.004, 1, 0.004, 16, 1, NULL, 62);
 INSERT INTO public.chat_conversation VALUES ('00000000-0000-4000-8000-000000000018', 'Compaction that is failed', false, 'test-model', '', false, false, false, NULL, '2026-11-20 12:47:00+00', '2026-11-20 12:52:00+00', NULL, NULL, false, true, NULL, true, '{}', 0, '{}', '{}', '', '{}', 5, 17, 0, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, 1, NULL, NULL);
 INSERT INTO public.chat_conversation VALUES ('00000000-0000-4000-8000-000000000019', 'Compaction that is cancelled', false, 'test-model', '', false, false, false, NULL, '2026-11-20 12:58:00+00', '2026-11-20 13:03:00+00', NULL, NULL, false, true, NULL, true, '{}', 0, '{}', '{}', '', '{}', 5, 18, 0, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, 1, NULL, NULL);
-INSERT INTO public.chat_conversation VALUES ('00000000-0000-4000-8000-00000000001a', 'Gaps and branches', false, 'test-model', '', false, false, false, NULL, '2026-11-20 13:09:00+00', '2026-11-20 13:23:00+00', '**Messages #1 to #4**
+INSERT INTO public.chat_conversation VALUES ('00000000-0000-4000-8000-00000000001a', 'Gaps', false, 'test-model', '', false, false, false, NULL, '2026-11-20 13:09:00+00', '2026-11-20 13:23:00+00', '**Messages #1 to #4**
 
 These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.
 
@@ -1074,27 +1074,27 @@ INSERT INTO public.chat_message VALUES (85, 13, 12, true, 'user', '[{"text": "Me
 INSERT INTO public.chat_message VALUES (86, 14, 13, true, 'assistant', '[{"text": "Message number 14.", "type": "text"}]', 'Message number 14.', NULL, 10, false, false, '{}', 'complete', '', 'test-model', NULL, 0, NULL, '2026-11-20 13:22:00+00', '00000000-0000-4000-8000-00000000001a', 85, NULL, '', NULL, '', 0);
 INSERT INTO public.chat_message VALUES (87, 1, 0, true, 'user', '[{"text": "Message number 1.", "type": "text"}]', 'Message number 1.', NULL, 9, false, false, '{}', 'complete', '', '', NULL, 0, NULL, '2026-11-20 13:35:00+00', '00000000-0000-4000-8000-00000000001b', NULL, NULL, '', NULL, '', 0);
 INSERT INTO public.chat_message VALUES (88, 2, 1, true, 'assistant', '[{"text": "Message number 2.", "type": "text"}]', 'Message number 2.', NULL, 9, false, false, '{}', 'complete', '', 'test-model', NULL, 0, NULL, '2026-11-20 13:36:00+00', '00000000-0000-4000-8000-00000000001b', 87, NULL, '', NULL, '', 0);
-INSERT INTO public.chat_message VALUES (89, 3, 2, false, 'user', '[{"text": "What did we say of the garden?", "type": "text"}]', 'What did we say of the garden?', NULL, 28, false, false, '{}', 'complete', '', '', NULL, 0, 'said-0', '2026-11-20 13:39:00+00', '00000000-0000-4000-8000-00000000001b', 88, 36, '[Thursday, 26 November 2026, 10:47, Europe/Berlin]', '2026-11-20 13:38:00+00', 'Europe/Berlin', 0);
+INSERT INTO public.chat_message VALUES (89, 3, 2, false, 'user', '[{"text": "What did we say of the garden?", "type": "text"}]', 'What did we say of the garden?', NULL, 28, false, false, '{}', 'complete', '', '', NULL, 0, 'said-0', '2026-11-20 13:39:00+00', '00000000-0000-4000-8000-00000000001b', 88, 36, '[Thursday, 26 November 2026, 11:40, Europe/Berlin]', '2026-11-20 13:38:00+00', 'Europe/Berlin', 0);
 INSERT INTO public.chat_message VALUES (90, 4, 3, false, 'assistant', '[{"type": "thinking", "thinking": "They talked of it.", "signature": "sig-e2eac8823211ff5aa5b86be31baf1b43bb91644f"}, {"text": "I look.", "type": "text"}, {"id": "toolu_search", "name": "search_history", "type": "tool_use", "input": {"query": "Garden"}}, {"id": "toolu_read", "name": "read_messages", "type": "tool_use", "input": {"to": 99, "from": 99}}]', 'I look.
 
 [search_history {"query": "Garden"}]
 
-[read_messages {"from": 99, "to": 99}]', NULL, 62, false, false, '{"toolu_read": {"text": "There is no message from #99 to #99 in this conversation.", "failed": true, "omitted": 0, "seconds": 0.01}, "toolu_search": {"text": "[#2] assistant, 2026-11-26 09:47\nMessage number 2.\n\n[#1] user, 2026-11-26 09:47\nMessage number 1.", "failed": false, "omitted": 0, "seconds": 0.04}}', 'complete', 'tool_use', 'test-model', '{"input_tokens": 0, "output_tokens": 75, "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 935}, "output_tokens_details": {"thinking_tokens": 28}, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 935}', 0.0030875, NULL, '2026-11-20 13:40:00+00', '00000000-0000-4000-8000-00000000001b', 89, 36, '', NULL, 'Europe/Berlin', 0);
-INSERT INTO public.chat_message VALUES (91, 5, 4, false, 'user', '[{"type": "tool_result", "content": "[#2] assistant, 2026-11-26 09:47\nMessage number 2.\n\n[#1] user, 2026-11-26 09:47\nMessage number 1.", "tool_use_id": "toolu_search"}, {"type": "tool_result", "content": "There is no message from #99 to #99 in this conversation.", "is_error": true, "tool_use_id": "toolu_read"}]', '[#2] assistant, 2026-11-26 09:47
+[read_messages {"from": 99, "to": 99}]', NULL, 62, false, false, '{"toolu_read": {"text": "There is no message from #99 to #99 in this conversation.", "failed": true, "omitted": 0, "seconds": 0.02}, "toolu_search": {"text": "[#2] assistant, 2026-11-26 10:40\nMessage number 2.\n\n[#1] user, 2026-11-26 10:40\nMessage number 1.", "failed": false, "omitted": 0, "seconds": 0.02}}', 'complete', 'tool_use', 'test-model', '{"input_tokens": 0, "output_tokens": 75, "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 935}, "output_tokens_details": {"thinking_tokens": 28}, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 935}', 0.0030875, NULL, '2026-11-20 13:40:00+00', '00000000-0000-4000-8000-00000000001b', 89, 36, '', NULL, 'Europe/Berlin', 0);
+INSERT INTO public.chat_message VALUES (91, 5, 4, false, 'user', '[{"type": "tool_result", "content": "[#2] assistant, 2026-11-26 10:40\nMessage number 2.\n\n[#1] user, 2026-11-26 10:40\nMessage number 1.", "tool_use_id": "toolu_search"}, {"type": "tool_result", "content": "There is no message from #99 to #99 in this conversation.", "is_error": true, "tool_use_id": "toolu_read"}]', '[#2] assistant, 2026-11-26 10:40
 Message number 2.
 
-[#1] user, 2026-11-26 09:47
+[#1] user, 2026-11-26 10:40
 Message number 1.
 
 There is no message from #99 to #99 in this conversation.', NULL, 49, false, false, '{}', 'complete', '', '', NULL, 0, NULL, '2026-11-20 13:41:00+00', '00000000-0000-4000-8000-00000000001b', 90, 36, '', NULL, 'Europe/Berlin', 0);
 INSERT INTO public.chat_message VALUES (92, 6, 5, false, 'assistant', '[{"text": "Four beds.", "type": "text"}]', 'Four beds.', NULL, 7, false, false, '{}', 'complete', 'end_turn', 'test-model', '{"input_tokens": 0, "output_tokens": 3, "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 157}, "cache_read_input_tokens": 935, "cache_creation_input_tokens": 157}', 0.0006095, NULL, '2026-11-20 13:42:00+00', '00000000-0000-4000-8000-00000000001b', 91, 36, '', NULL, 'Europe/Berlin', 0);
-INSERT INTO public.chat_message VALUES (93, 7, 2, true, 'user', '[{"text": "What of the beds?", "type": "text"}]', 'What of the beds?', NULL, 21, false, false, '{}', 'complete', '', '', NULL, 0, NULL, '2026-11-20 13:46:00+00', '00000000-0000-4000-8000-00000000001b', 88, 37, '[Thursday, 26 November 2026, 09:47, UTC]', '2026-11-20 13:45:00+00', 'UTC', 0);
+INSERT INTO public.chat_message VALUES (93, 7, 2, true, 'user', '[{"text": "What of the beds?", "type": "text"}]', 'What of the beds?', NULL, 21, false, false, '{}', 'complete', '', '', NULL, 0, NULL, '2026-11-20 13:46:00+00', '00000000-0000-4000-8000-00000000001b', 88, 37, '[Thursday, 26 November 2026, 10:41, UTC]', '2026-11-20 13:45:00+00', 'UTC', 0);
 INSERT INTO public.chat_message VALUES (94, 8, 3, false, 'assistant', '[{"text": "Five beds.", "type": "text"}]', 'Five beds.', NULL, 7, false, false, '{}', 'complete', 'end_turn', 'test-model', '{"input_tokens": 0, "output_tokens": 3, "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 26}, "cache_read_input_tokens": 903, "cache_creation_input_tokens": 26}', 0.00027560000000000003, NULL, '2026-11-20 13:47:00+00', '00000000-0000-4000-8000-00000000001b', 93, 37, '', NULL, 'UTC', 0);
 INSERT INTO public.chat_message VALUES (95, 9, 3, true, 'assistant', '[{"text": "Six beds.", "type": "text"}]', 'Six beds.', NULL, 7, false, false, '{}', 'complete', 'end_turn', 'test-model', '{"input_tokens": 0, "output_tokens": 3, "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0}, "cache_read_input_tokens": 929, "cache_creation_input_tokens": 0}', 0.00021580000000000001, NULL, '2026-11-20 13:50:00+00', '00000000-0000-4000-8000-00000000001b', 93, 38, '', NULL, 'UTC', 0);
 INSERT INTO public.chat_modelprofile VALUES (1, 'test-model', NULL, 'Test model', 200000, 8192, 2, 10, 0.2, 2.5, 0.9560646968167631, 7, 'https://models.example.org', true, true, true, true, true, '["low", "high"]', '["adaptive", "disabled"]', true);
 INSERT INTO public.chat_modelprofile VALUES (2, 'other::small', 1, 'Other::small', 200000, 8192, 2, 10, 0.2, 2.5, 1, 0, '', false, true, false, false, false, '[]', '[]', false);
 INSERT INTO public.chat_project VALUES ('00000000-0000-4000-8000-000000000001', 'Garden', 'Answer briefly.', 'test-model', 100000, true, '2026-11-20 09:10:00+00', '2026-11-20 09:11:00+00', 1);
-INSERT INTO public.chat_provider VALUES (1, 'other', 'https://models.example.org', true, 'gAAAAABrCABAfdxagx50eQyBGB0UxxWNcPIHcC0XTvdGSKI_4FwxlDe52IY3pfARk7w5bIO1EX3TU1PvvC7Wp4uNdSFFLMP7cgQaihxNPZlq31q1l1PZETrOuWfVCvys9I3MWQD2z2-2NRWYu6_pYg2XCbDOPWjMsg==', 'nows', '2026-11-20 09:07:00+00', '2026-11-20 09:08:00+00', 'The key is not valid.');
+INSERT INTO public.chat_provider VALUES (1, 'other', 'https://models.example.org', true, 'gAAAAABrCAy4vMinE-sJkOdxPR5vxVFdtw-_W963CNr7tFrBTfONiioNp-YDpM5-ZC1IRW_0DlshHgB8excYwd8VxznfvS7IVks8t4zo2uZuT1YSBTYShh8IvEjV1b_F7fLGp5oqyLb1sHhNWh8p9TlMebmcGVQHOA==', 'nows', '2026-11-20 09:07:00+00', '2026-11-20 09:08:00+00', 'The key is not valid.');
 INSERT INTO public.chat_searchentry VALUES (1, 0, 4, true, 'u1xz3fz u1x26 u1xnovemb u1x2026 u1xwhere u1xare u1xthe u1xtomato', '00000000-0000-4000-8000-000000000003', 1, DEFAULT);
 INSERT INTO public.chat_searchentry VALUES (2, 1, 4, false, 'u1xz2ez u1x26 u1xnovemb u1x2026 u1xin u1xthe u1xfour u1xbed', '00000000-0000-4000-8000-000000000003', 1, DEFAULT);
 INSERT INTO public.chat_searchentry VALUES (3, 0, 4, true, 'u1xz3fz u1x26 u1xnovemb u1x2026 u1xwhere u1xare u1xthe u1xtomato', '00000000-0000-4000-8000-000000000004', 1, DEFAULT);
@@ -1249,42 +1249,42 @@ INSERT INTO public.django_content_type VALUES (19, 'contenttypes', 'contenttype'
 INSERT INTO public.django_content_type VALUES (20, 'sessions', 'session');
 INSERT INTO public.django_content_type VALUES (21, 'account', 'emailaddress');
 INSERT INTO public.django_content_type VALUES (22, 'account', 'emailconfirmation');
-INSERT INTO public.django_migrations VALUES (1, 'contenttypes', '0001_initial', '2026-11-26 09:47:59.872629+00');
-INSERT INTO public.django_migrations VALUES (2, 'contenttypes', '0002_remove_content_type_name', '2026-11-26 09:47:59.891632+00');
-INSERT INTO public.django_migrations VALUES (3, 'auth', '0001_initial', '2026-11-26 09:47:59.960812+00');
-INSERT INTO public.django_migrations VALUES (4, 'auth', '0002_alter_permission_name_max_length', '2026-11-26 09:47:59.979871+00');
-INSERT INTO public.django_migrations VALUES (5, 'auth', '0003_alter_user_email_max_length', '2026-11-26 09:47:59.986108+00');
-INSERT INTO public.django_migrations VALUES (6, 'auth', '0004_alter_user_username_opts', '2026-11-26 09:48:00.005653+00');
-INSERT INTO public.django_migrations VALUES (7, 'auth', '0005_alter_user_last_login_null', '2026-11-26 09:48:00.009834+00');
-INSERT INTO public.django_migrations VALUES (8, 'auth', '0006_require_contenttypes_0002', '2026-11-26 09:48:00.028139+00');
-INSERT INTO public.django_migrations VALUES (9, 'auth', '0007_alter_validators_add_error_messages', '2026-11-26 09:48:00.030515+00');
-INSERT INTO public.django_migrations VALUES (10, 'auth', '0008_alter_user_username_max_length', '2026-11-26 09:48:00.037679+00');
-INSERT INTO public.django_migrations VALUES (11, 'auth', '0009_alter_user_last_name_max_length', '2026-11-26 09:48:00.054736+00');
-INSERT INTO public.django_migrations VALUES (12, 'auth', '0010_alter_group_name_max_length', '2026-11-26 09:48:00.080623+00');
-INSERT INTO public.django_migrations VALUES (13, 'auth', '0011_update_proxy_permissions', '2026-11-26 09:48:00.086064+00');
-INSERT INTO public.django_migrations VALUES (14, 'auth', '0012_alter_user_first_name_max_length', '2026-11-26 09:48:00.117873+00');
-INSERT INTO public.django_migrations VALUES (15, 'accounts', '0001_initial', '2026-11-26 09:48:00.220324+00');
-INSERT INTO public.django_migrations VALUES (16, 'account', '0001_initial', '2026-11-26 09:48:00.304312+00');
-INSERT INTO public.django_migrations VALUES (17, 'account', '0002_email_max_length', '2026-11-26 09:48:00.328615+00');
-INSERT INTO public.django_migrations VALUES (18, 'account', '0003_alter_emailaddress_create_unique_verified_email', '2026-11-26 09:48:00.371647+00');
-INSERT INTO public.django_migrations VALUES (19, 'account', '0004_alter_emailaddress_drop_unique_email', '2026-11-26 09:48:00.41642+00');
-INSERT INTO public.django_migrations VALUES (20, 'account', '0005_emailaddress_idx_upper_email', '2026-11-26 09:48:00.444276+00');
-INSERT INTO public.django_migrations VALUES (21, 'account', '0006_emailaddress_lower', '2026-11-26 09:48:00.485347+00');
-INSERT INTO public.django_migrations VALUES (22, 'account', '0007_emailaddress_idx_email', '2026-11-26 09:48:00.532765+00');
-INSERT INTO public.django_migrations VALUES (23, 'account', '0008_emailaddress_unique_primary_email_fixup', '2026-11-26 09:48:00.585021+00');
-INSERT INTO public.django_migrations VALUES (24, 'account', '0009_emailaddress_unique_primary_email', '2026-11-26 09:48:00.608345+00');
-INSERT INTO public.django_migrations VALUES (25, 'admin', '0001_initial', '2026-11-26 09:48:00.641982+00');
-INSERT INTO public.django_migrations VALUES (26, 'admin', '0002_logentry_remove_auto_add', '2026-11-26 09:48:00.645872+00');
-INSERT INTO public.django_migrations VALUES (27, 'admin', '0003_logentry_add_action_flag_choices', '2026-11-26 09:48:00.680316+00');
-INSERT INTO public.django_migrations VALUES (28, 'chat', '0001_initial', '2026-11-26 09:48:03.779781+00');
-INSERT INTO public.django_migrations VALUES (29, 'chat', '0002_call_ends', '2026-11-26 09:48:03.883951+00');
-INSERT INTO public.django_migrations VALUES (30, 'chat', '0003_switched_off_models', '2026-11-26 09:48:03.887084+00');
-INSERT INTO public.django_migrations VALUES (31, 'chat', '0004_indexes_for_growth', '2026-11-26 09:48:04.05253+00');
-INSERT INTO public.django_migrations VALUES (32, 'chat', '0005_times', '2026-11-26 09:48:04.194065+00');
-INSERT INTO public.django_migrations VALUES (33, 'chat', '0006_cut_factor', '2026-11-26 09:48:04.236252+00');
-INSERT INTO public.django_migrations VALUES (34, 'sessions', '0001_initial', '2026-11-26 09:48:04.247785+00');
-INSERT INTO public.django_session VALUES ('muthqtagb7m1ixaw0tx6ewuffy1oce9z', '.eJxVjDsOwyAQRO9CHSE-axunSy6CFhYLFAtLAaoodw-2XDjFFPPm82EWW422lfC2ididSXa7Mof-FfIe4LrumKP3W8uVH50zLvzRXcg1eaxpy89z9XcVscT-Y4KgAVCS0rMmqSUswsGsPYxTUAJFl6POFhqBYDIOtCJJZkClAAX7_gCqNTvq:1xWW4x:C_z1QadI2GUwWMSogzVk8BBzEBsv6ksFWduuXQEXM0E', '2026-12-10 09:47:47.829802+00');
-INSERT INTO public.django_session VALUES ('session0of0a0release0000000000ab', 'eyJfYXV0aF91c2VyX2lkIjoiMSJ9:1xWW4u:XxCqHPkAEVtTeFVHBzVSyPg3lJuG7jptx7TgeQkYczs', '2036-01-01 00:00:00+00');
+INSERT INTO public.django_migrations VALUES (1, 'contenttypes', '0001_initial', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (2, 'contenttypes', '0002_remove_content_type_name', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (3, 'auth', '0001_initial', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (4, 'auth', '0002_alter_permission_name_max_length', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (5, 'auth', '0003_alter_user_email_max_length', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (6, 'auth', '0004_alter_user_username_opts', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (7, 'auth', '0005_alter_user_last_login_null', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (8, 'auth', '0006_require_contenttypes_0002', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (9, 'auth', '0007_alter_validators_add_error_messages', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (10, 'auth', '0008_alter_user_username_max_length', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (11, 'auth', '0009_alter_user_last_name_max_length', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (12, 'auth', '0010_alter_group_name_max_length', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (13, 'auth', '0011_update_proxy_permissions', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (14, 'auth', '0012_alter_user_first_name_max_length', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (15, 'accounts', '0001_initial', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (16, 'account', '0001_initial', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (17, 'account', '0002_email_max_length', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (18, 'account', '0003_alter_emailaddress_create_unique_verified_email', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (19, 'account', '0004_alter_emailaddress_drop_unique_email', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (20, 'account', '0005_emailaddress_idx_upper_email', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (21, 'account', '0006_emailaddress_lower', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (22, 'account', '0007_emailaddress_idx_email', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (23, 'account', '0008_emailaddress_unique_primary_email_fixup', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (24, 'account', '0009_emailaddress_unique_primary_email', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (25, 'admin', '0001_initial', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (26, 'admin', '0002_logentry_remove_auto_add', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (27, 'admin', '0003_logentry_add_action_flag_choices', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (28, 'chat', '0001_initial', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (29, 'chat', '0002_call_ends', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (30, 'chat', '0003_switched_off_models', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (31, 'chat', '0004_indexes_for_growth', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (32, 'chat', '0005_times', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (33, 'chat', '0006_cut_factor', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_migrations VALUES (34, 'sessions', '0001_initial', '2026-11-20 09:00:00+00');
+INSERT INTO public.django_session VALUES ('2rv0d88nk4nhrjk5u4pbu0rbh3y4qx5f', '.eJxVjDsOwyAQRO9CHSE-axunSy6CFhYLFAtLAaoodw-2XDjFFPPm82EWW422lfC2ididSXa7Mof-FfIe4LrumKP3W8uVH50zLvzRXcg1eaxpy89z9XcVscT-Y4KgAVCS0rMmqSUswsGsPYxTUAJFl6POFhqBYDIOtCJJZkClAAX7_gCqNTvq:1xWWuQ:rzpytjRpnoeO0ahgt3b2GIpwBp32yd6aqPdUQc9B9DU', '2026-12-10 10:40:58.384176+00');
+INSERT INTO public.django_session VALUES ('session0of0a0release0000000000ab', 'eyJfYXV0aF91c2VyX2lkIjoiMSJ9:1xWWuO:bHJp32knkVyEB-TbX7NM438iPeVR2LOcwrd_pa1xNAs', '2036-01-01 00:00:00+00');
 SELECT pg_catalog.setval('public.account_emailaddress_id_seq', 1, true);
 SELECT pg_catalog.setval('public.account_emailconfirmation_id_seq', 1, true);
 SELECT pg_catalog.setval('public.accounts_user_groups_id_seq', 1, true);

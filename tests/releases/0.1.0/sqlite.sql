@@ -108,40 +108,40 @@ CREATE INDEX "message_roots" ON "chat_message" ("conversation_id") WHERE "parent
 CREATE INDEX "message_active_times" ON "chat_message" ("conversation_id", "created_at") WHERE "active";
 CREATE INDEX "message_spending" ON "chat_message" ("created_at", "cost") WHERE "cost" > 0.0;
 CREATE INDEX "django_session_expire_date_a5c62663" ON "django_session" ("expire_date");
-INSERT INTO django_migrations VALUES (1,'contenttypes','0001_initial','2026-11-26 09:47:42.221048');
-INSERT INTO django_migrations VALUES (2,'contenttypes','0002_remove_content_type_name','2026-11-26 09:47:42.228271');
-INSERT INTO django_migrations VALUES (3,'auth','0001_initial','2026-11-26 09:47:42.237131');
-INSERT INTO django_migrations VALUES (4,'auth','0002_alter_permission_name_max_length','2026-11-26 09:47:42.243816');
-INSERT INTO django_migrations VALUES (5,'auth','0003_alter_user_email_max_length','2026-11-26 09:47:42.245923');
-INSERT INTO django_migrations VALUES (6,'auth','0004_alter_user_username_opts','2026-11-26 09:47:42.253355');
-INSERT INTO django_migrations VALUES (7,'auth','0005_alter_user_last_login_null','2026-11-26 09:47:42.260965');
-INSERT INTO django_migrations VALUES (8,'auth','0006_require_contenttypes_0002','2026-11-26 09:47:42.261297');
-INSERT INTO django_migrations VALUES (9,'auth','0007_alter_validators_add_error_messages','2026-11-26 09:47:42.262992');
-INSERT INTO django_migrations VALUES (10,'auth','0008_alter_user_username_max_length','2026-11-26 09:47:42.269027');
-INSERT INTO django_migrations VALUES (11,'auth','0009_alter_user_last_name_max_length','2026-11-26 09:47:42.270830');
-INSERT INTO django_migrations VALUES (12,'auth','0010_alter_group_name_max_length','2026-11-26 09:47:42.277284');
-INSERT INTO django_migrations VALUES (13,'auth','0011_update_proxy_permissions','2026-11-26 09:47:42.279117');
-INSERT INTO django_migrations VALUES (14,'auth','0012_alter_user_first_name_max_length','2026-11-26 09:47:42.285038');
-INSERT INTO django_migrations VALUES (15,'accounts','0001_initial','2026-11-26 09:47:42.292975');
-INSERT INTO django_migrations VALUES (16,'account','0001_initial','2026-11-26 09:47:42.302974');
-INSERT INTO django_migrations VALUES (17,'account','0002_email_max_length','2026-11-26 09:47:42.316449');
-INSERT INTO django_migrations VALUES (18,'account','0003_alter_emailaddress_create_unique_verified_email','2026-11-26 09:47:42.326018');
-INSERT INTO django_migrations VALUES (19,'account','0004_alter_emailaddress_drop_unique_email','2026-11-26 09:47:42.334415');
-INSERT INTO django_migrations VALUES (20,'account','0005_emailaddress_idx_upper_email','2026-11-26 09:47:42.341613');
-INSERT INTO django_migrations VALUES (21,'account','0006_emailaddress_lower','2026-11-26 09:47:42.349909');
-INSERT INTO django_migrations VALUES (22,'account','0007_emailaddress_idx_email','2026-11-26 09:47:42.359277');
-INSERT INTO django_migrations VALUES (23,'account','0008_emailaddress_unique_primary_email_fixup','2026-11-26 09:47:42.373694');
-INSERT INTO django_migrations VALUES (24,'account','0009_emailaddress_unique_primary_email','2026-11-26 09:47:42.381005');
-INSERT INTO django_migrations VALUES (25,'admin','0001_initial','2026-11-26 09:47:42.389236');
-INSERT INTO django_migrations VALUES (26,'admin','0002_logentry_remove_auto_add','2026-11-26 09:47:42.398177');
-INSERT INTO django_migrations VALUES (27,'admin','0003_logentry_add_action_flag_choices','2026-11-26 09:47:42.409110');
-INSERT INTO django_migrations VALUES (28,'chat','0001_initial','2026-11-26 09:47:43.440047');
-INSERT INTO django_migrations VALUES (29,'chat','0002_call_ends','2026-11-26 09:47:43.491013');
-INSERT INTO django_migrations VALUES (30,'chat','0003_switched_off_models','2026-11-26 09:47:43.497203');
-INSERT INTO django_migrations VALUES (31,'chat','0004_indexes_for_growth','2026-11-26 09:47:43.902808');
-INSERT INTO django_migrations VALUES (32,'chat','0005_times','2026-11-26 09:47:44.000729');
-INSERT INTO django_migrations VALUES (33,'chat','0006_cut_factor','2026-11-26 09:47:44.036576');
-INSERT INTO django_migrations VALUES (34,'sessions','0001_initial','2026-11-26 09:47:44.049581');
+INSERT INTO django_migrations VALUES (1,'contenttypes','0001_initial','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (2,'contenttypes','0002_remove_content_type_name','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (3,'auth','0001_initial','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (4,'auth','0002_alter_permission_name_max_length','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (5,'auth','0003_alter_user_email_max_length','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (6,'auth','0004_alter_user_username_opts','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (7,'auth','0005_alter_user_last_login_null','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (8,'auth','0006_require_contenttypes_0002','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (9,'auth','0007_alter_validators_add_error_messages','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (10,'auth','0008_alter_user_username_max_length','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (11,'auth','0009_alter_user_last_name_max_length','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (12,'auth','0010_alter_group_name_max_length','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (13,'auth','0011_update_proxy_permissions','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (14,'auth','0012_alter_user_first_name_max_length','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (15,'accounts','0001_initial','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (16,'account','0001_initial','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (17,'account','0002_email_max_length','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (18,'account','0003_alter_emailaddress_create_unique_verified_email','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (19,'account','0004_alter_emailaddress_drop_unique_email','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (20,'account','0005_emailaddress_idx_upper_email','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (21,'account','0006_emailaddress_lower','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (22,'account','0007_emailaddress_idx_email','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (23,'account','0008_emailaddress_unique_primary_email_fixup','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (24,'account','0009_emailaddress_unique_primary_email','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (25,'admin','0001_initial','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (26,'admin','0002_logentry_remove_auto_add','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (27,'admin','0003_logentry_add_action_flag_choices','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (28,'chat','0001_initial','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (29,'chat','0002_call_ends','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (30,'chat','0003_switched_off_models','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (31,'chat','0004_indexes_for_growth','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (32,'chat','0005_times','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (33,'chat','0006_cut_factor','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (34,'sessions','0001_initial','2026-11-20 09:00:00');
 INSERT INTO django_content_type VALUES (1,'accounts','setuplink');
 INSERT INTO django_content_type VALUES (2,'accounts','user');
 INSERT INTO django_content_type VALUES (3,'chat','mcpserver');
@@ -265,7 +265,7 @@ INSERT INTO django_admin_log VALUES (1,'2','ben',1,'[{"added": {}}]',2,1,'2026-1
 INSERT INTO chat_mcpserver VALUES (1,'library','https://library.example.org/mcp','Authorization','MCP_SECRET_LIBRARY',10.0,1,'[{"name": "find", "description": "Finds books.", "input_schema": {"type": "object"}}]','2026-11-20 09:09:00',NULL,'');
 INSERT INTO chat_mcpserver VALUES (2,'archive','https://archive.example.org/mcp','Authorization','MCP_SECRET_LIBRARY',10.0,1,'[{"name": "find", "description": "Finds books.", "input_schema": {"type": "object"}}]',NULL,'2026-11-20 14:51:00','It does not answer.');
 INSERT INTO chat_project VALUES ('00000000000040008000000000000001','Garden','Answer briefly.','test-model',100000,1,'2026-11-20 09:10:00','2026-11-20 09:11:00',1);
-INSERT INTO chat_provider VALUES (1,'other','https://models.example.org',1,'gAAAAABrCABAfdxagx50eQyBGB0UxxWNcPIHcC0XTvdGSKI_4FwxlDe52IY3pfARk7w5bIO1EX3TU1PvvC7Wp4uNdSFFLMP7cgQaihxNPZlq31q1l1PZETrOuWfVCvys9I3MWQD2z2-2NRWYu6_pYg2XCbDOPWjMsg==','nows','2026-11-20 09:07:00','2026-11-20 09:08:00','The key is not valid.');
+INSERT INTO chat_provider VALUES (1,'other','https://models.example.org',1,'gAAAAABrCAy4vMinE-sJkOdxPR5vxVFdtw-_W963CNr7tFrBTfONiioNp-YDpM5-ZC1IRW_0DlshHgB8excYwd8VxznfvS7IVks8t4zo2uZuT1YSBTYShh8IvEjV1b_F7fLGp5oqyLb1sHhNWh8p9TlMebmcGVQHOA==','nows','2026-11-20 09:07:00','2026-11-20 09:08:00','The key is not valid.');
 INSERT INTO chat_modelprofile VALUES (1,'test-model',NULL,'Test model',200000,8192,2.0,10.0,0.2,2.5,9.56064696816763093245e-01,7,'https://models.example.org',1,1,1,1,1,'["low", "high"]','["adaptive", "disabled"]',1);
 INSERT INTO chat_modelprofile VALUES (2,'other::small',1,'Other::small',200000,8192,2.0,10.0,0.2,2.5,1.0,0,'',0,1,0,0,0,'[]','[]',0);
 INSERT INTO chat_conversation VALUES ('00000000000040008000000000000003','Garden',1,'test-model','You are a gardener.',1,0,0,NULL,'2026-11-20 09:13:00','2026-11-20 09:16:00',NULL,NULL,1,0,60000,0,'{"prepare_ratio": 0}',1,'{"web": true, "mcp": ["library"], "mcp_allowed": ["library"], "off": []}','{"effort": "low", "thinking": "on", "max_tokens": 2000}','- #1 Ada likes tea.','{"instructions": "Answer briefly.", "files": [], "budget": 100000}',3,1,1,400.0,2,900,1000,200,0.004,0,0.0,NULL,1,'00000000000040008000000000000001',NULL);
@@ -366,7 +366,7 @@ INSERT INTO chat_conversation VALUES ('00000000000040008000000000000017','Compac
 - They greeted each other [#1 #2]','2026-11-20 12:45:00',0,1,NULL,1,'{}',0,'{}','{}','','{}',5,16,5,NULL,0,18,1000,200,0.004,1,0.004,16,1,NULL,62);
 INSERT INTO chat_conversation VALUES ('00000000000040008000000000000018','Compaction that is failed',0,'test-model','',0,0,0,NULL,'2026-11-20 12:47:00','2026-11-20 12:52:00',NULL,NULL,0,1,NULL,1,'{}',0,'{}','{}','','{}',5,17,0,NULL,0,0,0,0,0.0,0,0.0,NULL,1,NULL,NULL);
 INSERT INTO chat_conversation VALUES ('00000000000040008000000000000019','Compaction that is cancelled',0,'test-model','',0,0,0,NULL,'2026-11-20 12:58:00','2026-11-20 13:03:00',NULL,NULL,0,1,NULL,1,'{}',0,'{}','{}','','{}',5,18,0,NULL,0,0,0,0,0.0,0,0.0,NULL,1,NULL,NULL);
-INSERT INTO chat_conversation VALUES ('0000000000004000800000000000001a','Gaps and branches',0,'test-model','',0,0,0,NULL,'2026-11-20 13:09:00','2026-11-20 13:23:00','**Messages #1 to #4**
+INSERT INTO chat_conversation VALUES ('0000000000004000800000000000001a','Gaps',0,'test-model','',0,0,0,NULL,'2026-11-20 13:09:00','2026-11-20 13:23:00','**Messages #1 to #4**
 
 These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.
 
@@ -851,25 +851,25 @@ INSERT INTO chat_message VALUES (85,13,12,1,'user','[{"type": "text", "text": "M
 INSERT INTO chat_message VALUES (86,14,13,1,'assistant','[{"type": "text", "text": "Message number 14."}]','Message number 14.',NULL,10,0,0,'{}','complete','','test-model',NULL,0.0,NULL,'2026-11-20 13:22:00','0000000000004000800000000000001a',NULL,'',NULL,'',0.0,85);
 INSERT INTO chat_message VALUES (87,1,0,1,'user','[{"type": "text", "text": "Message number 1."}]','Message number 1.',NULL,9,0,0,'{}','complete','','',NULL,0.0,NULL,'2026-11-20 13:35:00','0000000000004000800000000000001b',NULL,'',NULL,'',0.0,NULL);
 INSERT INTO chat_message VALUES (88,2,1,1,'assistant','[{"type": "text", "text": "Message number 2."}]','Message number 2.',NULL,9,0,0,'{}','complete','','test-model',NULL,0.0,NULL,'2026-11-20 13:36:00','0000000000004000800000000000001b',NULL,'',NULL,'',0.0,87);
-INSERT INTO chat_message VALUES (89,3,2,0,'user','[{"type": "text", "text": "What did we say of the garden?"}]','What did we say of the garden?',NULL,28,0,0,'{}','complete','','',NULL,0.0,'said-0','2026-11-20 13:39:00','0000000000004000800000000000001b',36,'[Thursday, 26 November 2026, 10:47, Europe/Berlin]','2026-11-20 13:38:00','Europe/Berlin',0.0,88);
+INSERT INTO chat_message VALUES (89,3,2,0,'user','[{"type": "text", "text": "What did we say of the garden?"}]','What did we say of the garden?',NULL,28,0,0,'{}','complete','','',NULL,0.0,'said-0','2026-11-20 13:39:00','0000000000004000800000000000001b',36,'[Thursday, 26 November 2026, 11:40, Europe/Berlin]','2026-11-20 13:38:00','Europe/Berlin',0.0,88);
 INSERT INTO chat_message VALUES (90,4,3,0,'assistant','[{"type": "thinking", "thinking": "They talked of it.", "signature": "sig-e2eac8823211ff5aa5b86be31baf1b43bb91644f"}, {"type": "text", "text": "I look."}, {"type": "tool_use", "id": "toolu_search", "name": "search_history", "input": {"query": "Garden"}}, {"type": "tool_use", "id": "toolu_read", "name": "read_messages", "input": {"from": 99, "to": 99}}]','I look.
 
 [search_history {"query": "Garden"}]
 
-[read_messages {"from": 99, "to": 99}]',NULL,62,0,0,'{"toolu_search": {"text": "[#2] assistant, 2026-11-26 09:47\nMessage number 2.\n\n[#1] user, 2026-11-26 09:47\nMessage number 1.", "omitted": 0, "failed": false, "seconds": 0.04}, "toolu_read": {"text": "There is no message from #99 to #99 in this conversation.", "omitted": 0, "failed": true, "seconds": 0.01}}','complete','tool_use','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 935, "cache_read_input_tokens": 0, "cache_creation": {"ephemeral_5m_input_tokens": 935, "ephemeral_1h_input_tokens": 0}, "output_tokens": 75, "output_tokens_details": {"thinking_tokens": 28}}',0.0030875,NULL,'2026-11-20 13:40:00','0000000000004000800000000000001b',36,'',NULL,'Europe/Berlin',0.0,89);
-INSERT INTO chat_message VALUES (91,5,4,0,'user','[{"type": "tool_result", "tool_use_id": "toolu_search", "content": "[#2] assistant, 2026-11-26 09:47\nMessage number 2.\n\n[#1] user, 2026-11-26 09:47\nMessage number 1."}, {"type": "tool_result", "tool_use_id": "toolu_read", "content": "There is no message from #99 to #99 in this conversation.", "is_error": true}]','[#2] assistant, 2026-11-26 09:47
+[read_messages {"from": 99, "to": 99}]',NULL,62,0,0,'{"toolu_search": {"text": "[#2] assistant, 2026-11-26 10:40\nMessage number 2.\n\n[#1] user, 2026-11-26 10:40\nMessage number 1.", "omitted": 0, "failed": false, "seconds": 0.02}, "toolu_read": {"text": "There is no message from #99 to #99 in this conversation.", "omitted": 0, "failed": true, "seconds": 0.02}}','complete','tool_use','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 935, "cache_read_input_tokens": 0, "cache_creation": {"ephemeral_5m_input_tokens": 935, "ephemeral_1h_input_tokens": 0}, "output_tokens": 75, "output_tokens_details": {"thinking_tokens": 28}}',0.0030875,NULL,'2026-11-20 13:40:00','0000000000004000800000000000001b',36,'',NULL,'Europe/Berlin',0.0,89);
+INSERT INTO chat_message VALUES (91,5,4,0,'user','[{"type": "tool_result", "tool_use_id": "toolu_search", "content": "[#2] assistant, 2026-11-26 10:40\nMessage number 2.\n\n[#1] user, 2026-11-26 10:40\nMessage number 1."}, {"type": "tool_result", "tool_use_id": "toolu_read", "content": "There is no message from #99 to #99 in this conversation.", "is_error": true}]','[#2] assistant, 2026-11-26 10:40
 Message number 2.
 
-[#1] user, 2026-11-26 09:47
+[#1] user, 2026-11-26 10:40
 Message number 1.
 
 There is no message from #99 to #99 in this conversation.',NULL,49,0,0,'{}','complete','','',NULL,0.0,NULL,'2026-11-20 13:41:00','0000000000004000800000000000001b',36,'',NULL,'Europe/Berlin',0.0,90);
 INSERT INTO chat_message VALUES (92,6,5,0,'assistant','[{"type": "text", "text": "Four beds."}]','Four beds.',NULL,7,0,0,'{}','complete','end_turn','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 157, "cache_read_input_tokens": 935, "cache_creation": {"ephemeral_5m_input_tokens": 157, "ephemeral_1h_input_tokens": 0}, "output_tokens": 3}',0.0006095,NULL,'2026-11-20 13:42:00','0000000000004000800000000000001b',36,'',NULL,'Europe/Berlin',0.0,91);
-INSERT INTO chat_message VALUES (93,7,2,1,'user','[{"type": "text", "text": "What of the beds?"}]','What of the beds?',NULL,21,0,0,'{}','complete','','',NULL,0.0,NULL,'2026-11-20 13:46:00','0000000000004000800000000000001b',37,'[Thursday, 26 November 2026, 09:47, UTC]','2026-11-20 13:45:00','UTC',0.0,88);
+INSERT INTO chat_message VALUES (93,7,2,1,'user','[{"type": "text", "text": "What of the beds?"}]','What of the beds?',NULL,21,0,0,'{}','complete','','',NULL,0.0,NULL,'2026-11-20 13:46:00','0000000000004000800000000000001b',37,'[Thursday, 26 November 2026, 10:41, UTC]','2026-11-20 13:45:00','UTC',0.0,88);
 INSERT INTO chat_message VALUES (94,8,3,0,'assistant','[{"type": "text", "text": "Five beds."}]','Five beds.',NULL,7,0,0,'{}','complete','end_turn','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 26, "cache_read_input_tokens": 903, "cache_creation": {"ephemeral_5m_input_tokens": 26, "ephemeral_1h_input_tokens": 0}, "output_tokens": 3}',2.7560000000000003115e-04,NULL,'2026-11-20 13:47:00','0000000000004000800000000000001b',37,'',NULL,'UTC',0.0,93);
 INSERT INTO chat_message VALUES (95,9,3,1,'assistant','[{"type": "text", "text": "Six beds."}]','Six beds.',NULL,7,0,0,'{}','complete','end_turn','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 929, "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}, "output_tokens": 3}',2.15800000000000014163e-04,NULL,'2026-11-20 13:50:00','0000000000004000800000000000001b',38,'',NULL,'UTC',0.0,93);
-INSERT INTO django_session VALUES ('session0of0a0release0000000000ab','eyJfYXV0aF91c2VyX2lkIjoiMSJ9:1xWW4u:XxCqHPkAEVtTeFVHBzVSyPg3lJuG7jptx7TgeQkYczs','2036-01-01 00:00:00');
-INSERT INTO django_session VALUES ('muthqtagb7m1ixaw0tx6ewuffy1oce9z','.eJxVjDsOwyAQRO9CHSE-axunSy6CFhYLFAtLAaoodw-2XDjFFPPm82EWW422lfC2ididSXa7Mof-FfIe4LrumKP3W8uVH50zLvzRXcg1eaxpy89z9XcVscT-Y4KgAVCS0rMmqSUswsGsPYxTUAJFl6POFhqBYDIOtCJJZkClAAX7_gCqNTvq:1xWW4x:C_z1QadI2GUwWMSogzVk8BBzEBsv6ksFWduuXQEXM0E','2026-12-10 09:47:47.829802');
+INSERT INTO django_session VALUES ('session0of0a0release0000000000ab','eyJfYXV0aF91c2VyX2lkIjoiMSJ9:1xWWuO:bHJp32knkVyEB-TbX7NM438iPeVR2LOcwrd_pa1xNAs','2036-01-01 00:00:00');
+INSERT INTO django_session VALUES ('2rv0d88nk4nhrjk5u4pbu0rbh3y4qx5f','.eJxVjDsOwyAQRO9CHSE-axunSy6CFhYLFAtLAaoodw-2XDjFFPPm82EWW422lfC2ididSXa7Mof-FfIe4LrumKP3W8uVH50zLvzRXcg1eaxpy89z9XcVscT-Y4KgAVCS0rMmqSUswsGsPYxTUAJFl6POFhqBYDIOtCJJZkClAAX7_gCqNTvq:1xWWuQ:rzpytjRpnoeO0ahgt3b2GIpwBp32yd6aqPdUQc9B9DU','2026-12-10 10:40:58.384176');
 DELETE FROM sqlite_sequence;
 INSERT INTO sqlite_sequence VALUES ('django_migrations',34);
 INSERT INTO sqlite_sequence VALUES ('django_content_type',22);

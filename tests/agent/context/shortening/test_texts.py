@@ -1,6 +1,7 @@
 """Texts that are shortened."""
 
 import pytest
+
 from agent.context.shortening.texts import shorten_text
 
 

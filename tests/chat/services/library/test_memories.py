@@ -44,7 +44,7 @@ def system(conversation: Conversation) -> list[str]:
     from agent.context.assemble import assemble
 
     turn = make_turn(conversation)
-    opening = requests.begin_answer(turn.pk, may_compact=False)
+    opening = requests.open_next_request(turn.pk, may_compact=False)
     turn.messages.all().delete()
     turn.delete()
     return [block["text"] for block in assemble(opening.state.context).system]

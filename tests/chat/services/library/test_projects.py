@@ -13,7 +13,8 @@ from chat.models import Attachment, Conversation, Memory, Project, Turn
 from chat.services.library import attachments, conversations, memories, projects
 from chat.services.turns import requests
 from chat.services.turns.endings import TurnOutcome, end_turn
-from tests.chat.factories import OWNER, make_conversation, make_profile, make_turn, make_user
+from chat.services.turns.turns import NewMessage
+from tests.chat.factories import HOLDER, make_conversation, make_profile, make_turn, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -81,7 +82,7 @@ def test_a_change_reaches_the_idle_and_waits_for_the_turn_that_runs(
     assert "nautical" in static(busy)
     end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED))
     start = requests.send_message(
-        project.owner, busy.pk, text="And now?", client_id=None, expected_head=None, owner=OWNER
+        project.owner, busy.pk, NewMessage("And now?"), expected_head=None, holder=HOLDER
     )
     assert start is not None
     assert "kilometres" in start.state.context.project
@@ -95,7 +96,7 @@ def test_a_turn_that_finds_nothing_new_leaves_the_meter_alone(project: Project) 
     talk.refresh_from_db()
     before = talk.meter_valid_from
     requests.send_message(
-        project.owner, talk.pk, text="Go on.", client_id=None, expected_head=None, owner=OWNER
+        project.owner, talk.pk, NewMessage("Go on."), expected_head=None, holder=HOLDER
     )
     talk.refresh_from_db()
     assert talk.meter_valid_from == before

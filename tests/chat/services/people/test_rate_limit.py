@@ -15,7 +15,7 @@ from django.test import AsyncClient, Client
 from django.urls import resolve
 
 from accounts.models import User
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import Origin
 from chat.db.threads import in_db
 from chat.errors import Refused
 from chat.models import Message, Turn
@@ -24,7 +24,7 @@ from chat.services.people import rate_limit
 from chat.services.summary import rewrites
 from tests.chat.addresses import templates
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     change_messages,
     make_compaction,
     make_conversation,
@@ -101,8 +101,8 @@ class Site:
 
     def has_begun(self) -> bool:
         """Whether anything was begun that asks a model, since it was made."""
-        turns = Turn.objects.filter(conversation__owner=self.user).exclude(owner=OWNER)
-        again = self.talk.compactions.filter(trigger=Trigger.REWRITE)
+        turns = Turn.objects.filter(conversation__owner=self.user).exclude(holder=HOLDER)
+        again = self.talk.compactions.filter(origin=Origin.REWRITE)
         return turns.exists() or again.exists()
 
     def has_changed(self) -> bool:

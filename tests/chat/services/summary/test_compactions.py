@@ -24,10 +24,10 @@ from chat.queries.summaries import has_ready, plan_for
 from chat.services.summary import compaction_jobs, compactions, rewrites, summaries
 from chat.services.turns import branches, endings, requests, sweep, turns
 from chat.services.turns.endings import TurnOutcome
-from chat.services.turns.turns import TurnEnded
+from chat.services.turns.turns import NewMessage, TurnEnded
 from chat.signals import compaction_ended, compaction_started
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     change_messages,
     hand_in,
@@ -57,7 +57,7 @@ def stored(conversation: Conversation) -> str:
 def opened(conversation: Conversation, focus: str = "") -> Compaction:
     """`/compact`, not yet taken up."""
     _, pk = summaries.open_compaction_turn(
-        conversation.owner, conversation.pk, focus=focus, owner=OWNER
+        conversation.owner, conversation.pk, focus=focus, holder=HOLDER
     )
     return Compaction.objects.get(pk=pk)
 
@@ -148,7 +148,7 @@ def test_a_busy_conversation_is_not_compacted(conversation: Conversation) -> Non
 
 def test_a_stranger_cannot_compact(conversation: Conversation) -> None:
     with pytest.raises(Conversation.DoesNotExist):
-        summaries.open_compaction_turn(make_user(), conversation.pk, focus="", owner=OWNER)
+        summaries.open_compaction_turn(make_user(), conversation.pk, focus="", holder=HOLDER)
 
 
 def test_of_many_compacts_at_once_one_runs(conversation: Conversation) -> None:
@@ -455,14 +455,13 @@ def test_the_sweep_interrupts_a_turn_and_keeps_its_text(
     opening = requests.send_message(
         conversation.owner,
         conversation.pk,
-        text="Tell me everything",
-        client_id=None,
+        NewMessage("Tell me everything"),
         expected_head=None,
-        owner="dead",
+        holder="dead",
     )
     assert opening is not None
     turn = opening.turn
-    message = requests.begin_answer(turn.pk).message
+    message = requests.open_next_request(turn.pk).message
     assert message is not None
     turns.checkpoint([turn.pk], [(message.pk, "It all began with 😀", lambda: None)])
     heard = listen(conversation)
@@ -479,7 +478,7 @@ def test_the_sweep_interrupts_a_turn_and_keeps_its_text(
     assert finished["status"] == "interrupted"
     assert 'data-action="retry"' in finished["html"]
     assert sweep.sweep() == 0
-    assert requests.retry(conversation, owner=OWNER)
+    assert requests.retry(conversation, holder=HOLDER)
 
 
 def test_the_sweep_interrupts_a_turn_that_had_written_nothing(conversation: Conversation) -> None:

@@ -12,7 +12,7 @@ from agent.audit.quotes import Quote
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.gaps import GAP
 from agent.compaction.instructions.pins import Pin, PinState
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import Origin
 from agent.search.values import IndexEntry
 from chat import tasks
 from chat.engine.state import load_state
@@ -20,9 +20,10 @@ from chat.models import Compaction, Conversation
 from chat.queries.summaries import read_chapters
 from chat.services.summary import compactions, gaps, leaving_out, preparations, summaries
 from chat.services.turns import branches, requests
+from chat.services.turns.turns import NewMessage
 from demo.api.script import is_summary
 from demo.api.server import DemoServer
-from tests.chat.factories import OWNER, make_compaction, make_conversation, make_profile, work
+from tests.chat.factories import HOLDER, make_compaction, make_conversation, make_profile, work
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY
 from tests.support.patience import PATIENCE
 
@@ -92,7 +93,7 @@ def starts_at_once(talk: Conversation) -> bool:
     """Whether a message sent now is answered without a compaction before it."""
     head = rows(talk).order_by("-position").first()
     opening = requests.send_message(
-        talk.owner, talk.pk, text="Hi", client_id=None, expected_head=head.number, owner=OWNER
+        talk.owner, talk.pk, NewMessage("Hi"), expected_head=head.number, holder=HOLDER
     )
     assert opening is not None
     return opening.message is not None and opening.compact is None
@@ -126,7 +127,7 @@ def test_one_deleted_message_costs_one_chapter_and_no_wait(
     assert others == had[1:]
     assert GAP not in (long.compressed_context or "")
     assert load_state(long.pk).used <= before + 2_000
-    row = long.compactions.get(trigger=Trigger.REBUILT)
+    row = long.compactions.get(origin=Origin.REBUILT)
     assert (row.status, row.first.number, row.through.number) == ("completed", 1, 24)
     assert row.cost > 0
 
@@ -269,7 +270,7 @@ def test_a_turn_neither_waits_for_a_rebuild_nor_is_held_up_by_it(gapped: Convers
     rebuild = gaps.begin_rebuild(gapped.pk)
     assert rebuild is not None
     assert gaps.begin_rebuild(gapped.pk) is None, "one at a time"
-    turn = summaries.open_compaction_turn(gapped.owner, gapped.pk, focus="x", owner=OWNER)
+    turn = summaries.open_compaction_turn(gapped.owner, gapped.pk, focus="x", holder=HOLDER)
     assert turn.compaction_id != rebuild
     assert Compaction.objects.get(pk=rebuild).status == Compaction.Status.CANCELLED
 
@@ -280,7 +281,7 @@ def test_a_rebuild_that_fails_leaves_the_line_and_rests_after_three(
     model_server.script.reply("No summary.", when=is_summary, always=True)
     for _ in range(4):
         tasks.rebuild(str(gapped.pk))
-    failed = gapped.compactions.filter(trigger=Trigger.REBUILT)
+    failed = gapped.compactions.filter(origin=Origin.REBUILT)
     assert [row.status for row in failed] == [Compaction.Status.FAILED] * 3
     assert GAP in (gapped.compressed_context or "")
     assert not preparations.is_breaker_open(load_state(gapped.pk)), "turns compact all the same"

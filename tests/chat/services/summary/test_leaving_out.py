@@ -32,12 +32,13 @@ from chat.queries.outline import load_outline
 from chat.queries.summaries import read_chapters
 from chat.services.summary import compaction_jobs, gaps, leaving_out, summaries
 from chat.services.turns import branches, requests
+from chat.services.turns.turns import NewMessage
 from chat.tools.history import read_messages, search_history
 from chat.tools.scope import Scope
 from demo.api.script import is_summary
 from demo.api.server import DemoServer
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     Written,
     add_messages,
     make_compaction,
@@ -139,7 +140,7 @@ def test_what_comes_next_follows_the_last_message_though_it_is_left_out(user: Us
     talk = make_conversation(owner=user, messages=4)
     change(talk, 4, whole=True)
     opening = requests.send_message(
-        user, talk.pk, text="Next", client_id=None, expected_head=4, owner=OWNER
+        user, talk.pk, NewMessage("Next"), expected_head=4, holder=HOLDER
     )
     assert opening is not None
     new = talk.messages.get(number=5)
@@ -270,12 +271,14 @@ def test_a_message_that_is_left_out_is_not_answered_again(user: User) -> None:
     talk = make_conversation(owner=user, messages=3)
     change(talk, 3)
     with pytest.raises(Refused, match="#3.*left out") as refusal:
-        requests.retry(talk, owner=OWNER)
+        requests.retry(talk, holder=HOLDER)
     assert refusal.value.code == RefusalCode.LEFT_OUT
     change(talk, 1)
     with pytest.raises(Refused, match="#1.*left out"):
-        branches.regenerate(user, talk.pk, talk.messages.get(number=2).pk, owner=OWNER)
-    branches.edit_message(user, talk.pk, talk.messages.get(number=3).pk, "Otherwise.", owner=OWNER)
+        branches.regenerate(user, talk.pk, talk.messages.get(number=2).pk, holder=HOLDER)
+    branches.edit_message(
+        user, talk.pk, talk.messages.get(number=3).pk, "Otherwise.", holder=HOLDER
+    )
     assert "Otherwise." in sent(talk)
 
 

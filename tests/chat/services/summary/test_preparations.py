@@ -25,7 +25,7 @@ from chat.services.turns import endings, requests, sweep
 from chat.services.turns.endings import TurnOutcome
 from tests.chat.counts import read_count
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     change_messages,
     hand_in,
@@ -74,7 +74,7 @@ def written(pk: int, text: str = TEXT) -> Compaction:
 def begun(conversation: Conversation) -> requests.AnswerStart:
     """The next turn's request."""
     add_messages(conversation, ["And now?"])
-    return requests.begin_answer(make_turn(conversation).pk)
+    return requests.open_next_request(make_turn(conversation).pk)
 
 
 # --- Preparation ----------------------------------------------------------------------------------
@@ -109,13 +109,13 @@ def test_one_preparation_at_a_time_and_none_while_a_turn_runs(user: User) -> Non
 def test_a_turn_prepares_between_its_own_rounds_and_no_other_does(user: User) -> None:
     conversation = filled(user, 0.70)
     turn = make_turn(conversation)
-    assert preparations.prepare_within(turn.pk + 1, load_state(conversation.pk)) is None
-    pk = preparations.prepare_within(turn.pk, load_state(conversation.pk))
+    assert preparations.begin_between_rounds(turn.pk + 1, load_state(conversation.pk)) is None
+    pk = preparations.begin_between_rounds(turn.pk, load_state(conversation.pk))
     assert pk is not None
     assert Compaction.objects.get(pk=pk).turn is None
-    assert preparations.prepare_within(turn.pk, load_state(conversation.pk)) is None
+    assert preparations.begin_between_rounds(turn.pk, load_state(conversation.pk)) is None
     small = filled(user, 0.60)
-    assert preparations.prepare_within(make_turn(small).pk, load_state(small.pk)) is None
+    assert preparations.begin_between_rounds(make_turn(small).pk, load_state(small.pk)) is None
 
 
 def test_at_the_trigger_the_prepared_summary_is_swapped_in_at_once(
@@ -250,14 +250,14 @@ def test_adopting_a_preparation_while_it_is_handed_in_tells_one_beginning_and_on
 def test_what_is_ready_is_used_for_compact_by_hand_but_not_for_a_focus(user: User) -> None:
     conversation = filled(user, 0.70)
     compaction = prepared(conversation)
-    turn, pk = summaries.open_compaction_turn(user, conversation.pk, focus="", owner=OWNER)
+    turn, pk = summaries.open_compaction_turn(user, conversation.pk, focus="", holder=HOLDER)
     assert pk == compaction.pk
     compaction.refresh_from_db()
     assert compaction.status == Status.COMPLETED
     endings.end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED))
     other = filled(user, 0.70)
     compaction = prepared(other)
-    _, pk = summaries.open_compaction_turn(user, other.pk, focus="the bill", owner=OWNER)
+    _, pk = summaries.open_compaction_turn(user, other.pk, focus="the bill", holder=HOLDER)
     assert pk != compaction.pk
     compaction.refresh_from_db()
     assert compaction.status == Status.CANCELLED
@@ -296,7 +296,7 @@ def test_a_preparation_over_changed_ground_is_not_used(user: User) -> None:
 def test_compact_by_hand_supersedes_a_preparation(user: User) -> None:
     conversation = filled(user, 0.70)
     pk = preparations.prepare_if_due(load_state(conversation.pk))
-    summaries.open_compaction_turn(user, conversation.pk, focus="", owner=OWNER)
+    summaries.open_compaction_turn(user, conversation.pk, focus="", holder=HOLDER)
     assert Compaction.objects.get(pk=pk).status == Status.CANCELLED
 
 
@@ -475,8 +475,8 @@ def test_nothing_is_prepared_over_the_tokens_of_a_day_and_that_is_counted(
     conversation = filled(user, 0.70, compaction_settings={"prepare_budgets": 2})
     used = Usage(cache_read_input_tokens=spent, output_tokens=1_000).as_dict()
     turn = make_turn(conversation)
-    for trigger in ("prepared", "rebuilt", "auto"):  # the last one does not count
-        make_row(conversation, turn, trigger, 2)
+    for values in {"trigger": "prepared"}, {"origin": "rebuilt"}, {"trigger": "auto"}:
+        make_row(conversation, turn, 2, **values)  # the last one does not count
     Turn.objects.update(status=Turn.Status.COMPLETED)
     ago = timezone.now() - timedelta(hours=hours)
     Compaction.objects.update(usage=used, created_at=ago, status=Status.CANCELLED)
@@ -512,7 +512,7 @@ def test_after_three_failures_automatic_compaction_is_paused_and_says_so(user: U
     assert turn.notice == Notice.COMPACTION_PAUSED
     endings.end_turn(turn.pk, TurnOutcome(Turn.Status.FAILED))
     assert preparations.prepare_if_due(load_state(conversation.pk)) is None
-    assert summaries.open_compaction_turn(user, conversation.pk, focus="", owner=OWNER)
+    assert summaries.open_compaction_turn(user, conversation.pk, focus="", holder=HOLDER)
 
 
 def test_after_the_cool_down_it_runs_again(user: User) -> None:
@@ -532,11 +532,11 @@ def test_rounds_of_one_long_turn_may_compact_often_but_a_loop_rests(
     conversation = filled(user, 0.50)
     turn = make_turn(conversation)
     for through in (4, 8, 12):
-        make_row(conversation, turn, trigger, through)
+        make_row(conversation, turn, through, trigger=trigger)
     assert preparations.is_breaker_open(load_state(conversation.pk)) == rests
 
 
-def make_row(conversation: Conversation, turn: Turn, trigger: str, through: int) -> None:
+def make_row(conversation: Conversation, turn: Turn, through: int, **values: str) -> None:
     message = Message.objects.get(conversation=conversation, number=through)
     Compaction.objects.create(
         conversation=conversation,
@@ -544,7 +544,7 @@ def make_row(conversation: Conversation, turn: Turn, trigger: str, through: int)
         first=message,
         through=message,
         messages=2,
-        trigger=trigger,
+        **values,
         status=Status.COMPLETED,
         lease_expires=timezone.now(),
         finished_at=timezone.now(),
@@ -556,7 +556,7 @@ def test_the_tool_rests_too(user: User) -> None:
     failed(conversation, 3)
     add_messages(conversation, ["And now?"])
     turn = make_turn(conversation, compaction_wanted=True)
-    opening = requests.begin_answer(turn.pk)
+    opening = requests.open_next_request(turn.pk)
     assert opening.compact is None
     turn.refresh_from_db()
     assert (turn.notice, turn.compaction_wanted) == (Notice.COMPACTION_PAUSED, False)

@@ -16,7 +16,7 @@ from chat.queries import preview
 from chat.services.library import conversations
 from chat.services.summary import summaries
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     change_messages,
     make_compaction,
     make_conversation,
@@ -45,7 +45,7 @@ def test_the_preview_says_what_compact_will_do(
     (seen,) = (each for each in preview.preview_compactions(long) if each.extent == extent)
     assert seen.kept == kept
     turn, pk = summaries.open_compaction_turn(
-        long.owner, long.pk, focus="", owner=OWNER, extent=extent
+        long.owner, long.pk, focus="", holder=HOLDER, extent=extent
     )
     compaction = Compaction.objects.get(pk=pk)
     assert (seen.first, seen.through) == (compaction.first.number, compaction.through.number)
@@ -96,7 +96,7 @@ def test_the_preview_of_what_is_prepared_is_what_compact_does(long: Conversation
     seen = preview.preview_compactions(long)[0]
     assert (seen.through, seen.messages, seen.kept, seen.cost) == (13, 13, 7, 0.0)
     assert seen.engine is None
-    turn, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", owner=OWNER)
+    turn, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", holder=HOLDER)
     assert pk == prepared.pk
     long.refresh_from_db()
     assert long.compaction_id == pk
@@ -110,7 +110,7 @@ def test_what_was_prepared_is_not_used_if_it_keeps_less_than_a_gentle_compaction
     thorough, gentle = preview.preview_compactions(long)
     assert (thorough.engine, gentle.engine) == (None, Method.SERIALISED)
     _, pk = summaries.open_compaction_turn(
-        long.owner, long.pk, focus="", owner=OWNER, extent=Extent.GENTLE
+        long.owner, long.pk, focus="", holder=HOLDER, extent=Extent.GENTLE
     )
     assert Compaction.objects.get(pk=pk).through.number == gentle.through == 10
 
@@ -120,7 +120,7 @@ def test_what_was_prepared_is_not_used_by_hand_if_it_reads_too_little(long: Conv
     seen = preview.preview_compactions(long)[0]
     assert (seen.through, seen.kept) == (15, 5), "a quarter stays at most"
     assert seen.engine is not None
-    _, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", owner=OWNER)
+    _, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", holder=HOLDER)
     assert pk != prepared.pk
     prepared.refresh_from_db()
     assert prepared.status not in (Compaction.Status.READY, Compaction.Status.COMPLETED)
@@ -139,7 +139,7 @@ def test_an_edit_is_a_new_version_that_is_sent_from_then_on(
     assert long.compaction == new
     assert new.previous == old
     assert "Only words that matter" in load_state(long.pk).context.summary.text
-    assert (new.trigger, new.engine, new.through) == ("edit", "edited", old.through)
+    assert (new.origin, new.method, new.through) == ("edit", "edited", old.through)
     assert long.compactions_completed == 1, "no edit is a compaction"
     (completed,) = heard.events("CompressionCompleted")
     assert completed["success"]
@@ -225,7 +225,7 @@ def test_a_switch_to_a_model_that_is_too_small_compacts_with_the_old_one(
     make_profile("small", context_window=3_000, max_output=300)
     old_model = long.model
     conversations.change_settings(long, {"model": "small"})
-    opened = summaries.open_model_switch(long.pk, old_model=old_model, owner=OWNER)
+    opened = summaries.open_model_switch(long.pk, old_model=old_model, holder=HOLDER)
     assert opened is not None
     compaction = Compaction.objects.get(pk=opened[1])
     assert (compaction.trigger, compaction.model) == ("model_switch", old_model)
@@ -234,5 +234,5 @@ def test_a_switch_to_a_model_that_is_too_small_compacts_with_the_old_one(
 def test_a_switch_to_a_model_that_fits_compacts_nothing(long: Conversation) -> None:
     make_profile("large")
     conversations.change_settings(long, {"model": "large"})
-    assert summaries.open_model_switch(long.pk, old_model="x", owner=OWNER) is None
+    assert summaries.open_model_switch(long.pk, old_model="x", holder=HOLDER) is None
     assert not Compaction.objects.exists()

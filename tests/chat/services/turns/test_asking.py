@@ -12,7 +12,7 @@ from django.test import Client
 
 from accounts.models import User
 from agent.compaction.chapters.gaps import GAP
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import Origin, Trigger
 from chat import tasks
 from chat.db.threads import in_db
 from chat.engine.rights import SWITCHED_OFF
@@ -27,8 +27,8 @@ from config.celery import app
 from demo.api.protocol import tool_use
 from demo.api.server import DemoServer
 from tests.chat.factories import (
+    HOLDER,
     MODEL,
-    OWNER,
     make_compaction,
     make_conversation,
     make_profile,
@@ -196,7 +196,7 @@ def test_no_summary_is_asked_of_a_model_that_is_switched_off(talk: Conversation)
     Turn.objects.all().delete()
     switch_off()
     for ask in (
-        lambda: summaries.open_compaction_turn(talk.owner, talk.pk, focus="", owner=OWNER),
+        lambda: summaries.open_compaction_turn(talk.owner, talk.pk, focus="", holder=HOLDER),
         lambda: rewrites.begin_rewrite(version.pk),
     ):
         with pytest.raises(Refused) as refused:
@@ -217,7 +217,7 @@ def test_the_way_out_of_a_model_that_is_switched_off_is_open(user: User) -> None
     make_profile(context_window=WINDOW, max_output=MAX_OUTPUT)
     messages = [long_text(number) for number in range(1, 13)]
     talk = make_conversation(owner=user, model="large", messages=messages)
-    begun = summaries.switch_model(talk, MODEL, owner=OWNER)
+    begun = summaries.switch_model(talk, MODEL, holder=HOLDER)
     assert begun is not None
     assert Compaction.objects.get(pk=begun.compaction_id).model == MODEL
 
@@ -266,7 +266,7 @@ def test_quick_changes_are_one_rebuild_that_begins_after_the_last(
     assert len(queued) == 1
     monkeypatch.setattr(gaps, "REBUILD_DELAY", -1.0)  # and some time passes
     tasks.rebuild(str(talk.pk))
-    assert talk.compactions.filter(trigger=Trigger.REBUILT).count() == 1
+    assert talk.compactions.filter(origin=Origin.REBUILT).count() == 1
     leave_out(talk, "put-back")
     assert len(queued) == 2
 
@@ -300,5 +300,5 @@ def test_a_rebuild_counts_for_its_user_like_an_answer(
     for number in (1, 3):
         branches.delete_message(talk.owner, talk.pk, talk.messages.get(number=number).pk)
     tasks.rebuild(str(talk.pk))
-    rebuilt = talk.compactions.filter(trigger=Trigger.REBUILT)
+    rebuilt = talk.compactions.filter(origin=Origin.REBUILT)
     assert rebuilt.count() == 1, "of two"

@@ -20,8 +20,9 @@ from chat.queries import tree
 from chat.services.summary import leaving_out, summaries
 from chat.services.turns import branches, endings, requests
 from chat.services.turns.endings import TurnOutcome
+from chat.services.turns.turns import NewMessage
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     make_compaction,
     make_conversation,
@@ -56,7 +57,7 @@ def message(conversation: Conversation, number: int) -> Message:
 
 def answer(turn: Turn, text: str = "An answer.") -> Message:
     """Run a turn to its end, as the runner does."""
-    opening = requests.begin_answer(turn.pk)
+    opening = requests.open_next_request(turn.pk)
     assert opening.message is not None
     blocks = [{"type": "text", "text": text}]
     endings.end_turn(
@@ -67,13 +68,13 @@ def answer(turn: Turn, text: str = "An answer.") -> Message:
 
 def edit(conversation: Conversation, number: int, text: str = "Otherwise.") -> Turn:
     pk = message(conversation, number).pk
-    return branches.edit_message(conversation.owner, conversation.pk, pk, text, owner=OWNER).turn
+    return branches.edit_message(conversation.owner, conversation.pk, pk, text, holder=HOLDER).turn
 
 
 def regenerate(conversation: Conversation, number: int, model: str = "") -> Turn:
     pk = message(conversation, number).pk
     owner = conversation.owner
-    return branches.regenerate(owner, conversation.pk, pk, owner=OWNER, model=model).turn
+    return branches.regenerate(owner, conversation.pk, pk, holder=HOLDER, model=model).turn
 
 
 def switch(conversation: Conversation, number: int) -> None:
@@ -124,7 +125,7 @@ def test_an_answer_with_tools_is_written_again_from_its_prompt(user: User) -> No
 def test_another_model_answers_once(talk: Conversation) -> None:
     make_profile("other-model", context_window=50_000, output_price=7.0)
     turn = regenerate(talk, 6, "other-model")
-    opening = requests.begin_answer(turn.pk)
+    opening = requests.open_next_request(turn.pk)
     assert opening.state.context.model == "other-model"
     assert opening.state.limits.window == 50_000
     used = {"input_tokens": 100, "output_tokens": 1_000_000}
@@ -140,7 +141,7 @@ def test_another_model_answers_once(talk: Conversation) -> None:
     assert talk.model == "test-model"
     assert (
         requests.send_message(
-            talk.owner, talk.pk, text="On.", client_id="1", expected_head=None, owner=OWNER
+            talk.owner, talk.pk, NewMessage("On.", client_id="1"), expected_head=None, holder=HOLDER
         ).state.context.model
         == "test-model"
     )  # type: ignore[union-attr]
@@ -163,7 +164,7 @@ def test_a_retry_asks_the_model_again_that_was_asked_for_once(talk: Conversation
     turn = regenerate(talk, 6, "other-model")
     error = AgentError(ErrorCode.OVERLOADED, "Busy.", retryable=True)
     endings.end_turn(turn.pk, TurnOutcome(Turn.Status.FAILED, error=error))
-    assert requests.retry(talk, owner=OWNER).state.context.model == "other-model"
+    assert requests.retry(talk, holder=HOLDER).state.context.model == "other-model"
 
 
 @pytest.mark.parametrize("number", [2, 4])
@@ -190,8 +191,8 @@ def test_a_busy_conversation_is_left_alone(talk: Conversation) -> None:
 def test_a_stranger_changes_nothing(talk: Conversation) -> None:
     stranger, pk = make_user(), message(talk, 5).pk
     for change in (
-        lambda: branches.edit_message(stranger, talk.pk, pk, "x", owner=OWNER),
-        lambda: branches.regenerate(stranger, talk.pk, pk, owner=OWNER),
+        lambda: branches.edit_message(stranger, talk.pk, pk, "x", holder=HOLDER),
+        lambda: branches.regenerate(stranger, talk.pk, pk, holder=HOLDER),
         lambda: branches.switch_branch(stranger, talk.pk, pk),
         lambda: branches.delete_message(stranger, talk.pk, pk),
     ):
@@ -225,7 +226,7 @@ def test_a_branch_opens_where_it_was_written_on_last(talk: Conversation) -> None
 
 def test_a_message_goes_on_from_where_its_sender_saw_the_end(talk: Conversation) -> None:
     opening = branches.send_as_branch(
-        talk.owner, talk.pk, text="From here.", client_id="c", expected_head=6, owner=OWNER
+        talk.owner, talk.pk, NewMessage("From here.", client_id="c"), expected_head=6, holder=HOLDER
     )
     assert opening is not None
     assert shown(talk) == [1, 2, 3, 4, 5, 6, 11, 12]
@@ -273,7 +274,7 @@ def test_a_reverted_summary_does_not_come_back_with_its_branch(talk: Conversatio
 def test_what_is_answered_again_is_never_in_the_summary(talk: Conversation) -> None:
     make_compaction(talk, "All but the answer.", through=9)
     turn = regenerate(talk, 10)
-    opening = requests.begin_answer(turn.pk)
+    opening = requests.open_next_request(turn.pk)
     assert opening.state.context.messages[-1].number == 9
 
 
@@ -297,7 +298,7 @@ def test_a_deleted_message_is_gone_and_what_followed_it_follows_the_one_before(
     assert shown(talk) == [1, 2, 3, 4, 6, 7, 8, 9, 10]
     assert message(talk, 6).parent == message(talk, 4)
     assert heard.events("message.deleted") == [{"type": "message.deleted", "id": pk}]
-    assert heard.events("CompressionCompleted") == []
+    assert heard.events("summary.changed") == []
     assert not find_violations(assemble(load_state(talk.pk).context).body())
 
 
@@ -372,7 +373,7 @@ def test_the_only_message_can_be_deleted(user: User) -> None:
     delete(talk, 1)
     assert shown(talk) == []
     opening = requests.send_message(
-        user, talk.pk, text="Again", client_id=None, expected_head=0, owner=OWNER
+        user, talk.pk, NewMessage("Again"), expected_head=0, holder=HOLDER
     )
     assert opening is not None
 
@@ -408,10 +409,9 @@ def test_any_sequence_leaves_one_sound_branch(user: User, steps: list[tuple[str,
                 opening = requests.send_message(
                     user,
                     talk.pk,
-                    text="More.",
-                    client_id=None,
+                    NewMessage("More."),
                     expected_head=head.number if head else 0,
-                    owner=OWNER,
+                    holder=HOLDER,
                 )
                 assert opening is not None
                 turn = opening.turn

@@ -17,8 +17,9 @@ from chat.services.summary import preparations
 from chat.services.turns import endings, requests
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.requests import AnswerStart
+from chat.services.turns.turns import NewMessage
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     make_compaction,
     make_conversation,
@@ -42,10 +43,9 @@ def send(conversation: Conversation) -> AnswerStart:
     opening = requests.send_message(
         conversation.owner,
         conversation.pk,
-        text="And now?",
-        client_id="new",
+        NewMessage("And now?", client_id="new"),
         expected_head=None,
-        owner=OWNER,
+        holder=HOLDER,
     )
     assert opening is not None
     return opening

@@ -9,7 +9,8 @@ from chat.models import Conversation, Message, ModelProfile
 from chat.services.library import memories
 from chat.services.turns import endings, requests
 from chat.services.turns.endings import TurnOutcome
-from tests.chat.factories import OWNER, make_compaction, make_profile
+from chat.services.turns.turns import NewMessage
+from tests.chat.factories import HOLDER, make_compaction, make_profile
 
 pytestmark = pytest.mark.on_both
 
@@ -21,15 +22,10 @@ def send(conversation: Conversation, text: str, factor: float) -> list[str]:
     """A turn with the model's factor as it is then; what its request holds of each message."""
     ModelProfile.objects.update(token_factor=factor, token_samples=50)
     opening = requests.send_message(
-        conversation.owner,
-        conversation.pk,
-        text=text,
-        client_id=None,
-        expected_head=None,
-        owner=OWNER,
+        conversation.owner, conversation.pk, NewMessage(text), expected_head=None, holder=HOLDER
     )
     assert opening is not None
-    opening = requests.begin_answer(opening.turn.pk, may_compact=False)
+    opening = requests.open_next_request(opening.turn.pk, may_compact=False)
     blocks = [{"type": "text", "text": "Yes."}]
     endings.end_turn(opening.turn.pk, TurnOutcome("completed", blocks=blocks))
     return [str(message["content"]) for message in assemble(opening.state.context).messages]

@@ -18,8 +18,9 @@ from chat.services.library.importing import import_session
 from chat.services.summary import leaving_out
 from chat.services.turns import branches, endings, requests, rounds
 from chat.services.turns.endings import TurnOutcome
+from chat.services.turns.turns import NewMessage
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     change_messages,
     make_compaction,
@@ -52,13 +53,7 @@ def talk(user: User) -> Conversation:
 
 def send(talk: Conversation, text: str = "Hello", zone: str = BERLIN) -> requests.AnswerStart:
     begun = requests.send_message(
-        talk.owner,
-        talk.pk,
-        text=text,
-        client_id=None,
-        expected_head=None,
-        owner=OWNER,
-        zone=zone,
+        talk.owner, talk.pk, NewMessage(text, zone=zone), expected_head=None, holder=HOLDER
     )
     assert begun is not None
     return begun
@@ -234,7 +229,7 @@ def test_a_round_of_tools_leaves_it_alone(talk: Conversation, clock: Move) -> No
     assert begun.message
     clock(hours=3)
     rounds.store_results(begun.turn.pk, begun.message.pk, [call], [])
-    again = requests.begin_answer(begun.turn.pk)
+    again = requests.open_next_request(begun.turn.pk)
     assert list(assemble(again.state.context).messages)[:1] == before
     rows = Message.objects.filter(conversation=talk).order_by("number")
     assert {row.time_zone for row in rows} == {BERLIN}
@@ -261,7 +256,7 @@ AGAIN = "[Monday, 2 March 2026, 10:00, Europe/Berlin; asked again on Tuesday, 3 
 def test_a_retry_after_an_hour_says_both_times(talk: Conversation, clock: Move) -> None:
     end(send(talk, "Is it tomorrow?"), status=Turn.Status.FAILED)
     clock(days=1, hours=-1)
-    begun = requests.retry(talk, owner=OWNER, zone=BERLIN)
+    begun = requests.retry(talk, holder=HOLDER, zone=BERLIN)
     assert [m.time_line for m in begun.state.context.messages] == [AGAIN]
     end(begun)
     prompt = Message.objects.get(conversation=talk, number=1)
@@ -271,7 +266,7 @@ def test_a_retry_after_an_hour_says_both_times(talk: Conversation, clock: Move) 
 def test_a_retry_within_the_hour_changes_nothing(talk: Conversation, clock: Move) -> None:
     before = list(assemble(send_and_fail(talk).state.context).messages)
     clock(minutes=50)
-    again = requests.retry(talk, owner=OWNER, zone=BERLIN)
+    again = requests.retry(talk, holder=HOLDER, zone=BERLIN)
     assert list(assemble(again.state.context).messages) == before
 
 
@@ -291,14 +286,14 @@ def test_a_retry_within_a_round_of_tools_leaves_the_prompt_as_it_is(
     add_messages(talk, [("assistant", [call]), ("user", [result])])
     before = sent(talk)
     clock(days=1)
-    again = requests.retry(talk, owner=OWNER, zone=BERLIN)
+    again = requests.retry(talk, holder=HOLDER, zone=BERLIN)
     assert list(assemble(again.state.context).messages)[0] == before[0]
 
 
 def test_another_answer_after_a_day_says_both_times(talk: Conversation, clock: Move) -> None:
     answer = end(send(talk, "Is it tomorrow?"))
     clock(days=1, hours=-1)
-    begun = branches.regenerate(talk.owner, talk.pk, answer.pk, owner=OWNER, zone=BERLIN)
+    begun = branches.regenerate(talk.owner, talk.pk, answer.pk, holder=HOLDER, zone=BERLIN)
     assert [m.time_line for m in begun.state.context.messages] == [AGAIN]
     end(begun)
     clock(minutes=5)
@@ -311,7 +306,7 @@ def test_what_had_no_line_gets_one_when_it_is_asked_again(talk: Conversation, cl
     clock(minutes=10)
     answer = end(send(talk, "Two"))
     clock(hours=2)
-    branches.regenerate(talk.owner, talk.pk, answer.pk, owner=OWNER, zone=BERLIN)
+    branches.regenerate(talk.owner, talk.pk, answer.pk, holder=HOLDER, zone=BERLIN)
     assert texts(talk)[1][0] == (
         "[Monday, 2 March 2026, 10:10, Europe/Berlin; asked again on Monday, 2 March 2026, 12:10]"
     )
@@ -322,7 +317,7 @@ def test_an_edit_of_an_old_message_is_said_now(talk: Conversation, clock: Move) 
     say(talk, "Two")
     clock(days=3)
     begun = branches.edit_message(
-        talk.owner, talk.pk, old.pk, "My test was yesterday", owner=OWNER, zone=BERLIN
+        talk.owner, talk.pk, old.pk, "My test was yesterday", holder=HOLDER, zone=BERLIN
     )
     end(begun)
     assert texts(talk) == [

@@ -13,8 +13,8 @@ from chat.errors import Refused
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.services.turns import endings, requests, turns
 from chat.services.turns.endings import TurnOutcome
-from chat.services.turns.turns import TurnEnded
-from tests.chat.factories import OWNER, make_conversation, make_profile, make_turn, make_user
+from chat.services.turns.turns import NewMessage, TurnEnded
+from tests.chat.factories import HOLDER, make_conversation, make_profile, make_turn, make_user
 from tests.chat.listening import Listener, race
 
 pytestmark = pytest.mark.on_both
@@ -36,10 +36,9 @@ def post(
     opening = requests.send_message(
         by or conversation.owner,
         conversation.pk,
-        text=text,
-        client_id=client_id,
+        NewMessage(text, client_id=client_id),
         expected_head=expected_head,
-        owner=OWNER,
+        holder=HOLDER,
     )
     return opening.turn if opening else None
 
@@ -48,7 +47,7 @@ def answered(conversation: Conversation, status: Turn.Status = Turn.Status.COMPL
     """A turn that went the whole way."""
     turn = post(conversation, client_id=None)
     assert turn is not None
-    requests.begin_answer(turn.pk)
+    requests.open_next_request(turn.pk)
     assert endings.end_turn(turn.pk, TurnOutcome(status, blocks=ANSWER, usage=USAGE))
     turn.refresh_from_db()
     return turn
@@ -79,7 +78,7 @@ def test_a_message_is_stored_with_its_turn_and_told(
     assert message.tokens > 0
     assert message.turn == turn
     assert turn is not None
-    assert (turn.kind, turn.owner) == ("answer", OWNER)
+    assert (turn.kind, turn.holder) == ("answer", HOLDER)
     created, started, _ = heard.events("message.created", "turn.started")
     assert (created["id"], created["client_id"], created["number"]) == (message.pk, "c1", 5)
     assert "Hello *there*" in created["html"]
@@ -201,11 +200,11 @@ def test_a_stranger_cannot_post(conversation: Conversation) -> None:
 
 
 def test_a_new_conversation_comes_with_its_first_message_or_not_at_all(user: User) -> None:
-    opening = requests.open_conversation(user, "test-model", "Hello", owner=OWNER)
+    opening = requests.open_conversation(user, "test-model", NewMessage("Hello"), holder=HOLDER)
     assert opening.message is not None, "the answer begins with it"
     assert texts(opening.turn.conversation) == ["Hello", ""]
     with pytest.raises(Refused):
-        requests.open_conversation(user, "test-model", "  ", owner=OWNER)
+        requests.open_conversation(user, "test-model", NewMessage("  "), holder=HOLDER)
     assert Conversation.objects.count() == 1
 
 
@@ -244,12 +243,12 @@ def test_an_answer_opens_one_row_however_often_it_begins(
 ) -> None:
     turn = make_turn(conversation)
     heard = listen(conversation)
-    opening = requests.begin_answer(turn.pk)
+    opening = requests.open_next_request(turn.pk)
     state, message = opening.state, opening.message
     assert message is not None
     assert (message.role, message.status, message.number) == ("assistant", "streaming", 5)
     assert [m.number for m in state.context.messages] == [1, 2, 3, 4]
-    again = requests.begin_answer(turn.pk).message
+    again = requests.open_next_request(turn.pk).message
     assert again == message
     turn.refresh_from_db()
     assert turn.status == Turn.Status.RUNNING
@@ -262,16 +261,16 @@ def test_an_answer_waits_where_a_compaction_is_due(user: User) -> None:
     conversation = make_conversation(owner=user, messages=["x" * 5_000] * 10, model="small")
     turn = post(conversation)
     assert turn is not None
-    message = requests.begin_answer(turn.pk).message
+    message = requests.open_next_request(turn.pk).message
     assert message is None
-    message = requests.begin_answer(turn.pk, may_compact=False).message
+    message = requests.open_next_request(turn.pk, may_compact=False).message
     assert message is not None
 
 
 def test_an_ended_turn_cannot_begin(conversation: Conversation) -> None:
     turn = answered(conversation)
     with pytest.raises(TurnEnded):
-        requests.begin_answer(turn.pk)
+        requests.open_next_request(turn.pk)
     assert conversation.messages.count() == 6
 
 
@@ -283,7 +282,7 @@ def test_a_finished_turn_stores_answer_usage_cost_and_totals(
 ) -> None:
     turn = post(conversation)
     assert turn is not None
-    requests.begin_answer(turn.pk)
+    requests.open_next_request(turn.pk)
     heard = listen(conversation)
     ending = TurnOutcome(Turn.Status.COMPLETED, blocks=ANSWER, stop_reason="end_turn", usage=USAGE)
     assert endings.end_turn(turn.pk, ending)
@@ -308,7 +307,7 @@ def test_a_finished_turn_stores_answer_usage_cost_and_totals(
 def test_a_turn_ends_once_under_racing_threads(conversation: Conversation, listen: Listen) -> None:
     turn = post(conversation)
     assert turn is not None
-    requests.begin_answer(turn.pk)
+    requests.open_next_request(turn.pk)
     heard = listen(conversation)
     ways = [
         TurnOutcome(status, blocks=[{"type": "text", "text": f"ended as {status}"}], usage=USAGE)
@@ -338,7 +337,7 @@ def test_a_turn_that_failed_before_its_request_still_shows_why(conversation: Con
 def test_the_model_learns_its_token_factor_from_usage(conversation: Conversation) -> None:
     turn = post(conversation)
     assert turn is not None
-    requests.begin_answer(turn.pk)
+    requests.open_next_request(turn.pk)
     usage = {"input_tokens": 1_500, "output_tokens": 5}
     endings.end_turn(
         turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=ANSWER, usage=usage, raw_prompt=1_000)
@@ -355,7 +354,7 @@ def test_a_checkpoint_keeps_text_and_tells_who_should_stop(
 ) -> None:
     turn = post(conversation)
     assert turn is not None
-    message = requests.begin_answer(turn.pk).message
+    message = requests.open_next_request(turn.pk).message
     assert message is not None
     lost = make_turn(make_conversation(owner=user))
     assert turns.checkpoint([turn.pk], [(message.pk, "Half an ans", lambda: None)]) == set()
@@ -371,7 +370,7 @@ def test_a_text_that_cannot_be_stored_does_not_stop_the_checkpoints_of_others(
 ) -> None:
     others = [make_conversation(owner=user) for _ in range(2)]
     begun = [post(each) for each in (conversation, *others)]
-    messages = [requests.begin_answer(turn.pk).message for turn in begun if turn]
+    messages = [requests.open_next_request(turn.pk).message for turn in begun if turn]
     ids = [message.pk for message in messages if message]
     texts = "The first.", "\0" + "x" * 2_000, "The third."
     written = [(pk, text, lambda: None) for pk, text in zip(ids, texts, strict=True)]
@@ -414,7 +413,7 @@ def test_retry_sets_the_unfinished_answer_aside(
     answered(conversation, Turn.Status(status))
     old = conversation.messages.get(number=6)
     heard = listen(conversation)
-    fresh = requests.retry(conversation, owner=OWNER).message
+    fresh = requests.retry(conversation, holder=HOLDER).message
     old.refresh_from_db()
     assert not old.active
     assert old.text == "Hi! How can I help?"
@@ -427,7 +426,7 @@ def test_retry_sets_the_unfinished_answer_aside(
 def test_retry_answers_a_message_that_has_no_answer(user: User, listen: Listen) -> None:
     conversation = make_conversation(owner=user, messages=["Hello"])
     heard = listen(conversation)
-    assert requests.retry(conversation, owner=OWNER).message
+    assert requests.retry(conversation, holder=HOLDER).message
     started, created = heard.events()
     assert started["type"] == "turn.started"
     assert created["role"] == "assistant", "the person's message stays on the page"
@@ -439,14 +438,14 @@ def test_a_complete_answer_and_an_empty_conversation_cannot_be_retried(
 ) -> None:
     for row in (conversation, make_conversation(owner=user)):
         with pytest.raises(Refused) as refusal:
-            requests.retry(row, owner=OWNER)
+            requests.retry(row, holder=HOLDER)
         assert refusal.value.code == "nothing_to_retry"
     assert not Turn.objects.exists()
 
 
 def test_of_many_retries_at_once_one_runs(conversation: Conversation) -> None:
     answered(conversation, Turn.Status.FAILED)
-    results = race(*[lambda: requests.retry(conversation, owner=OWNER)] * 4)
+    results = race(*[lambda: requests.retry(conversation, holder=HOLDER)] * 4)
     assert sum(isinstance(result, requests.AnswerStart) for result in results) == 1
     codes = [result.code for result in results if isinstance(result, Refused)]
     assert codes == ["conversation_busy"] * 3

@@ -31,8 +31,9 @@ from chat.services.library import memories
 from chat.services.summary import preparations, rewrites, summaries
 from chat.services.turns import branches, endings, requests, rounds
 from chat.services.turns.endings import TurnOutcome
+from chat.services.turns.turns import NewMessage
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     make_compaction,
     make_conversation,
@@ -78,9 +79,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 def send(conversation: Conversation, text: str = "And **now**?", **values: Any) -> Any:
-    given = {"client_id": None, "expected_head": None} | values
+    given = {"expected_head": None} | values
     return requests.send_message(
-        conversation.owner, conversation.pk, text=text, owner=OWNER, **given
+        conversation.owner, conversation.pk, NewMessage(text), holder=HOLDER, **given
     )
 
 
@@ -101,22 +102,24 @@ def answered_with_a_tool(conversation: Conversation) -> None:
     result = CallResult(CALL, "It is **there**.", False, 0.1)
     rounds.store_call_end(opening.message.pk, result)
     rounds.store_results(opening.turn.pk, opening.message.pk, [CALL], [result])
-    requests.begin_answer(opening.turn.pk)
+    requests.open_next_request(opening.turn.pk)
     end(opening.turn)
 
 
 def begun_in_every_way(conversation: Conversation) -> None:
-    opened = requests.open_conversation(conversation.owner, "", "A **new** chat", owner=OWNER)
+    opened = requests.open_conversation(
+        conversation.owner, "", NewMessage("A **new** chat"), holder=HOLDER
+    )
     end(opened.turn)
     end(send(conversation).turn, Turn.Status.FAILED)
-    end(requests.retry(conversation, owner=OWNER).turn)
+    end(requests.retry(conversation, holder=HOLDER).turn)
     user, pk = conversation.owner, conversation.pk
-    end(branches.edit_message(user, pk, pk_of(conversation, 1), "**Else**", owner=OWNER).turn)
+    end(branches.edit_message(user, pk, pk_of(conversation, 1), "**Else**", holder=HOLDER).turn)
     shown = conversation.messages.filter(active=True, role="assistant").last()
     assert shown is not None
-    end(branches.regenerate(user, pk, shown.pk, owner=OWNER).turn)
+    end(branches.regenerate(user, pk, shown.pk, holder=HOLDER).turn)
     branched = branches.send_as_branch(
-        user, pk, expected_head=2, text="Or **this**", client_id=None, owner=OWNER
+        user, pk, NewMessage("Or **this**"), expected_head=2, holder=HOLDER
     )
     assert branched is not None
     end(branched.turn)
@@ -124,7 +127,7 @@ def begun_in_every_way(conversation: Conversation) -> None:
 
 def switched_and_deleted(conversation: Conversation) -> None:
     user, pk = conversation.owner, conversation.pk
-    end(branches.edit_message(user, pk, pk_of(conversation, 3), "**Else**", owner=OWNER).turn)
+    end(branches.edit_message(user, pk, pk_of(conversation, 3), "**Else**", holder=HOLDER).turn)
     branches.switch_branch(user, pk, pk_of(conversation, 3))
     branches.delete_message(user, pk, pk_of(conversation, 4))
 
@@ -139,7 +142,7 @@ def summarised_edited_and_reverted(conversation: Conversation) -> None:
     summaries.revert(version.pk)
     make_compaction(conversation, status=Compaction.Status.READY, turn=None)
     turn, _ = summaries.open_compaction_turn(
-        conversation.owner, conversation.pk, focus="", owner=OWNER
+        conversation.owner, conversation.pk, focus="", holder=HOLDER
     )
     end(turn)
 
@@ -236,13 +239,13 @@ def test_every_turn_begins_in_one_place(
     begun_in_every_way(conversation)
     assert begun_by == [True] * 6
     long = make_conversation(owner=user, messages=12)
-    turn, _ = summaries.open_compaction_turn(user, long.pk, focus="", owner=OWNER)
+    turn, _ = summaries.open_compaction_turn(user, long.pk, focus="", holder=HOLDER)
     endings.end_turn(turn.pk, TurnOutcome(Turn.Status.CANCELLED))
     assert begun_by == [True] * 7
 
 
 def test_a_turn_that_begins_has_its_request_in_the_same_transaction(user: User) -> None:
-    opening = requests.open_conversation(user, "", "Hello", owner=OWNER)
+    opening = requests.open_conversation(user, "", NewMessage("Hello"), holder=HOLDER)
     assert opening.message is not None
     assert [m.number for m in opening.state.context.messages] == [1]
     assert Turn.objects.get(pk=opening.turn.pk).status == Turn.Status.RUNNING
@@ -272,7 +275,7 @@ async def test_a_turn_runs_although_who_asked_for_it_has_left(chat: Chat) -> Non
         loop.call_soon_threadsafe(storing.set)
         assert left.wait(PATIENCE)
         with transaction.atomic():
-            return requests.open_answer_turn(chat.conversation, runner.owner)
+            return requests.open_answer_turn(chat.conversation, runner.holder)
 
     asking = asyncio.create_task(runner.begin(Sender(chat.user.pk), store))
     await storing.wait()

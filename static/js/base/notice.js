@@ -1,0 +1,33 @@
+// The lines above the message box: errors and answers to commands, and how the connection stands.
+
+import { $, make, makeButton } from "./dom.js";
+import { gettext } from "./gettext.js";
+
+const box = () => $("#notice");
+
+/** `content`: text or a node; `actions`: [{label, run}]. */
+export function showNotice(content, { info = false, actions = [] } = {}) {
+  const ariaLabel = gettext("Dismiss");
+  const close = makeButton("✕", { className: "icon-button", ariaLabel, onclick: hideNotice });
+  const buttons = actions.map(({ label, run }) =>
+    makeButton(label, { className: "button small", onclick: run }),
+  );
+  box().className = info ? "info" : "";
+  box().hidden = false;
+  box().replaceChildren(
+    make("div", {}, content),
+    make("span", { className: "notice-actions" }, ...buttons, close),
+  );
+}
+
+export function hideNotice() {
+  box().hidden = true;
+  box().replaceChildren();
+}
+
+/** The line above the notices: how the connection stands. */
+export function showBanner(...content) {
+  const banner = $("#connection-banner");
+  banner.replaceChildren(...content);
+  banner.hidden = !banner.textContent;
+}
