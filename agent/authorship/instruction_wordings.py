@@ -1,8 +1,9 @@
 """How people word what is to hold from now on, in the ten languages that most is written in:
 English, Spanish, Portuguese, French, German, Russian, Chinese, Japanese, Hindi, Arabic.
 
-Only the extract pins by them: a model that writes a summary names the instructions itself, and what
-it does not name of these is offered. Each rule asks for an imperative or for the first person.
+The extract pins by them. A model that writes a summary names the instructions itself, and what it
+does not name of these is offered. They also tell a wish in quotation marks from a name, and the
+user's own instruction from what they report. Each rule asks for an imperative or the first person.
 """
 
 import re
