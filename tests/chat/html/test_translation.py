@@ -263,7 +263,10 @@ TEMPLATES = sorted(Path(site.BASE_DIR, "templates").rglob("*.html"))
 def test_templates_say_nothing_that_is_not_marked(template: Path) -> None:
     """Those of the admin too, which no page above shows."""
     source = template.read_text()
-    for apart in r"blocktranslate.*?{% endblocktranslate", r"block (?:body_?class|attributes).*?{% endblock":
+    for apart in (
+        r"blocktranslate.*?{% endblocktranslate",
+        r"block (?:body_?class|attributes).*?{% endblock",
+    ):
         source = re.sub(rf"{{% {apart} %}}", " ", source, flags=re.S)
     assert Reader(re.sub(r"{%.*?%}|{{.*?}}|{#.*?#}", " ", source)).unmarked == []
 
