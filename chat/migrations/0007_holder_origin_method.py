@@ -8,12 +8,12 @@ ORIGINS = ("edit", "rebuilt", "rewrite")
 
 
 def split(apps, schema_editor):
-    compactions = apps.get_model("chat", "Compaction").objects
+    compactions = apps.get_model("chat", "Compaction").objects.using(schema_editor.connection.alias)
     compactions.filter(trigger__in=ORIGINS).update(origin=F("trigger"), trigger="")
 
 
 def join(apps, schema_editor):
-    compactions = apps.get_model("chat", "Compaction").objects
+    compactions = apps.get_model("chat", "Compaction").objects.using(schema_editor.connection.alias)
     compactions.filter(origin__in=ORIGINS).update(trigger=F("origin"))
 
 

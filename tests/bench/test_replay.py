@@ -132,4 +132,4 @@ def test_requests_are_valid_and_go_on_as_the_one_before(shape: Shape) -> None:
     assert (len(versions) > 0) == shape.policy.enabled
     assert (replay.tally.trimmed > 0) or shape.policy.enabled
     if shape.call_seconds > shape.policy.deadline_seconds:
-        assert Method.EXTRACT in {version.engine for version in versions}
+        assert Method.EXTRACT in {version.method for version in versions}
