@@ -23,6 +23,7 @@ from django.utils import timezone
 
 from accounts.models import SetupLink, User
 from accounts.services import hash_token
+from agent.compaction.policy import Origin, Trigger
 from agent.messages import Usage
 from chat.models import (
     CallEnd,
@@ -42,8 +43,8 @@ from chat.services.site import mcp_servers
 from chat.services.summary import leaving_out, summaries
 from chat.services.turns import branches
 from tests.chat.factories import (
+    HOLDER,
     MODEL,
-    OWNER,
     PASSWORD,
     add_messages,
     make_compaction,
@@ -300,15 +301,19 @@ def add_turns(ada: User) -> None:
 
 
 def add_compactions(ada: User) -> None:
-    """A version of a summary for each trigger, and one in each state."""
-    triggers = list(Compaction.Trigger)
-    for start in range(0, len(triggers), VERSIONS):
-        some = triggers[start : start + VERSIONS]
-        conversation = make_conversation(ada, title=", ".join(some), messages=2 * len(some) + 2)
-        for through, trigger in zip(count(2, 2), some):
+    """A version of a summary for each trigger and each origin, and one in each state."""
+    occasions = [(str(trigger), Origin.COMPACTION) for trigger in Trigger]
+    occasions += [("", origin) for origin in Origin if origin != Origin.COMPACTION]
+    for start in range(0, len(occasions), VERSIONS):
+        some = occasions[start : start + VERSIONS]
+        title = ", ".join(trigger or origin for trigger, origin in some)
+        conversation = make_conversation(ada, title=title, messages=2 * len(some) + 2)
+        for through, (trigger, origin) in zip(count(2, 2), some):
             text = SUMMARY.format(through - 1, through)
-            values: dict[str, Any] = {"trigger": trigger, "focus": "tea", "usage": Usage(900, 90)}
-            make_compaction(conversation, text, through=through, **values)
+            values: dict[str, Any] = {"focus": "tea", "usage": Usage(900, 90)}
+            make_compaction(
+                conversation, text, through=through, trigger=trigger, origin=origin, **values
+            )
     summaries.edit_summary(conversation.compaction_id, "## Overview\n\n- Ada wrote this [#1 #2]")
     conversation.refresh_from_db()
     summaries.revert(conversation.compaction_id)
@@ -352,7 +357,7 @@ def give_fixed_values() -> None:
         for pk, old in rows.values_list("pk", name):
             if old in new:
                 rows.filter(pk=pk).update(**{name: new[old]})
-    Turn.objects.update(owner=OWNER)  # a process's name, with this machine's
+    Turn.objects.update(holder=HOLDER)  # a process's name, with this machine's
     ModelProfile.objects.exclude(base_url="").update(base_url="https://models.example.org")
     for number, conversation in enumerate(Conversation.objects.order_by("pk"), 1):
         Conversation.objects.filter(pk=conversation.pk).update(history_version=number)

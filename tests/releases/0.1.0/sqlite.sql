@@ -17,10 +17,9 @@ CREATE TABLE "chat_project" ("id" char(32) NOT NULL PRIMARY KEY, "name" varchar(
 CREATE TABLE "chat_provider" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(30) NOT NULL UNIQUE, "base_url" varchar(200) NOT NULL, "enabled" bool NOT NULL, "encrypted_key" text NOT NULL, "key_end" varchar(4) NOT NULL, "key_set_at" datetime NULL, "checked_at" datetime NULL, "error" text NOT NULL);
 CREATE TABLE "chat_modelprofile" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(200) NOT NULL UNIQUE, "provider_id" bigint NULL REFERENCES "chat_provider" ("id") DEFERRABLE INITIALLY DEFERRED, "display_name" varchar(200) NOT NULL, "context_window" integer unsigned NOT NULL CHECK ("context_window" >= 0), "max_output" integer unsigned NOT NULL CHECK ("max_output" >= 0), "input_price" real NOT NULL, "output_price" real NOT NULL, "cache_read_price" real NOT NULL, "cache_write_price" real NOT NULL, "token_factor" real NOT NULL, "token_samples" integer unsigned NOT NULL CHECK ("token_samples" >= 0), "base_url" varchar(200) NOT NULL, "enabled" bool NOT NULL, "tools" bool NOT NULL, "show_thinking" bool NOT NULL, "web_tools" bool NOT NULL, "temperature" bool NOT NULL, "efforts" text NOT NULL CHECK ((JSON_VALID("efforts") OR "efforts" IS NULL)), "thinking_types" text NOT NULL CHECK ((JSON_VALID("thinking_types") OR "thinking_types" IS NULL)), "edited" bool NOT NULL);
 CREATE TABLE "chat_conversation" ("id" char(32) NOT NULL PRIMARY KEY, "title" varchar(200) NOT NULL, "title_edited" bool NOT NULL, "model" varchar(200) NOT NULL, "system_prompt" text NOT NULL, "pinned" bool NOT NULL, "archived" bool NOT NULL, "temporary" bool NOT NULL, "deleted_at" datetime NULL, "created_at" datetime NOT NULL, "updated_at" datetime NOT NULL, "compressed_context" text NULL, "compressed_at" datetime NULL, "compaction_held" bool NOT NULL, "compaction_enabled" bool NOT NULL, "context_budget" integer unsigned NULL CHECK ("context_budget" >= 0), "keep_first_message" bool NOT NULL, "compaction_settings" text NOT NULL CHECK ((JSON_VALID("compaction_settings") OR "compaction_settings" IS NULL)), "pruned_through" integer unsigned NOT NULL CHECK ("pruned_through" >= 0), "tool_settings" text NOT NULL CHECK ((JSON_VALID("tool_settings") OR "tool_settings" IS NULL)), "reply_settings" text NOT NULL CHECK ((JSON_VALID("reply_settings") OR "reply_settings" IS NULL)), "memory_text" text NOT NULL, "project_parts" text NOT NULL CHECK ((JSON_VALID("project_parts") OR "project_parts" IS NULL)), "next_number" integer unsigned NOT NULL CHECK ("next_number" >= 0), "history_version" bigint NOT NULL, "meter_valid_from" integer unsigned NOT NULL CHECK ("meter_valid_from" >= 0), "long_pause" real NULL, "pauses_covered" integer unsigned NOT NULL CHECK ("pauses_covered" >= 0), "tokens_covered" bigint unsigned NOT NULL CHECK ("tokens_covered" >= 0), "input_tokens" bigint unsigned NOT NULL CHECK ("input_tokens" >= 0), "output_tokens" bigint unsigned NOT NULL CHECK ("output_tokens" >= 0), "cost" real NOT NULL, "compactions_completed" integer unsigned NOT NULL CHECK ("compactions_completed" >= 0), "compaction_cost" real NOT NULL, "compaction_id" bigint NULL REFERENCES "chat_compaction" ("id") DEFERRABLE INITIALLY DEFERRED, "owner_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "project_id" char(32) NULL REFERENCES "chat_project" ("id") DEFERRABLE INITIALLY DEFERRED, "compressed_through_id" bigint NULL REFERENCES "chat_message" ("id") DEFERRABLE INITIALLY DEFERRED);
-CREATE TABLE "chat_compaction" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "messages" integer unsigned NOT NULL CHECK ("messages" >= 0), "trigger" varchar(12) NOT NULL, "focus" text NOT NULL, "engine" varchar(40) NOT NULL, "engine_reason" varchar(200) NOT NULL, "model" varchar(200) NOT NULL, "prompt_version" varchar(40) NOT NULL, "status" varchar(10) NOT NULL, "reverted" bool NOT NULL, "lease_expires" datetime NOT NULL, "chapters" text NOT NULL CHECK ((JSON_VALID("chapters") OR "chapters" IS NULL)), "summary" text NOT NULL, "audit" text NOT NULL CHECK ((JSON_VALID("audit") OR "audit" IS NULL)), "tokens_before" integer unsigned NOT NULL CHECK ("tokens_before" >= 0), "tokens_after" integer unsigned NOT NULL CHECK ("tokens_after" >= 0), "messages_before" integer unsigned NOT NULL CHECK ("messages_before" >= 0), "messages_after" integer unsigned NOT NULL CHECK ("messages_after" >= 0), "usage" text NULL CHECK ((JSON_VALID("usage") OR "usage" IS NULL)), "cost" real NOT NULL, "worker_pid" integer unsigned NULL CHECK ("worker_pid" >= 0), "error" text NOT NULL, "created_at" datetime NOT NULL, "started_at" datetime NULL, "finished_at" datetime NULL, "conversation_id" char(32) NOT NULL REFERENCES "chat_conversation" ("id") DEFERRABLE INITIALLY DEFERRED, "first_id" bigint NOT NULL REFERENCES "chat_message" ("id") DEFERRABLE INITIALLY DEFERRED, "through_id" bigint NOT NULL REFERENCES "chat_message" ("id") DEFERRABLE INITIALLY DEFERRED, "previous_id" bigint NULL REFERENCES "chat_compaction" ("id") DEFERRABLE INITIALLY DEFERRED, "replaces_id" bigint NULL REFERENCES "chat_compaction" ("id") DEFERRABLE INITIALLY DEFERRED, "turn_id" bigint NULL REFERENCES "chat_turn" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "chat_attachment" ("id" char(32) NOT NULL PRIMARY KEY, "kind" varchar(6) NOT NULL, "name" varchar(200) NOT NULL, "media_type" varchar(40) NOT NULL, "size" integer unsigned NOT NULL CHECK ("size" >= 0), "width" integer unsigned NOT NULL CHECK ("width" >= 0), "height" integer unsigned NOT NULL CHECK ("height" >= 0), "tokens" integer unsigned NOT NULL CHECK ("tokens" >= 0), "file" varchar(100) NOT NULL, "original" varchar(100) NOT NULL, "original_type" varchar(80) NOT NULL, "original_size" integer unsigned NOT NULL CHECK ("original_size" >= 0), "created_at" datetime NOT NULL, "owner_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "project_id" char(32) NULL REFERENCES "chat_project" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "chat_attachment_messages" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "attachment_id" char(32) NOT NULL REFERENCES "chat_attachment" ("id") DEFERRABLE INITIALLY DEFERRED, "message_id" bigint NOT NULL REFERENCES "chat_message" ("id") DEFERRABLE INITIALLY DEFERRED);
-CREATE TABLE "chat_turn" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "kind" varchar(10) NOT NULL, "status" varchar(12) NOT NULL, "model" varchar(200) NOT NULL, "owner" varchar(64) NOT NULL, "lease_expires" datetime NOT NULL, "stop_requested" bool NOT NULL, "focus" text NOT NULL, "compaction_wanted" bool NOT NULL, "error" text NULL CHECK ((JSON_VALID("error") OR "error" IS NULL)), "notice" varchar(20) NOT NULL, "notice_about" text NOT NULL, "created_at" datetime NOT NULL, "finished_at" datetime NULL, "conversation_id" char(32) NOT NULL REFERENCES "chat_conversation" ("id") DEFERRABLE INITIALLY DEFERRED);
+CREATE TABLE "chat_turn" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "kind" varchar(10) NOT NULL, "status" varchar(12) NOT NULL, "model" varchar(200) NOT NULL, "holder" varchar(64) NOT NULL, "lease_expires" datetime NOT NULL, "stop_requested" bool NOT NULL, "focus" text NOT NULL, "compaction_wanted" bool NOT NULL, "error" text NULL CHECK ((JSON_VALID("error") OR "error" IS NULL)), "notice" varchar(20) NOT NULL, "notice_about" text NOT NULL, "created_at" datetime NOT NULL, "finished_at" datetime NULL, "conversation_id" char(32) NOT NULL REFERENCES "chat_conversation" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "chat_memory" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "text" varchar(500) NOT NULL, "key" varchar(500) NOT NULL, "source" varchar(5) NOT NULL, "message_number" integer unsigned NULL CHECK ("message_number" >= 0), "created_at" datetime NOT NULL, "updated_at" datetime NOT NULL, "deleted_at" datetime NULL, "conversation_id" char(32) NULL REFERENCES "chat_conversation" ("id") DEFERRABLE INITIALLY DEFERRED, "owner_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "project_id" char(32) NULL REFERENCES "chat_project" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "project_memory_key" UNIQUE ("project_id", "key"));
 CREATE TABLE "chat_memoryproposal" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "kind" varchar(8) NOT NULL, "text" varchar(500) NOT NULL, "key" varchar(500) NOT NULL, "message_number" integer unsigned NOT NULL CHECK ("message_number" >= 0), "created_at" datetime NOT NULL, "conversation_id" char(32) NOT NULL REFERENCES "chat_conversation" ("id") DEFERRABLE INITIALLY DEFERRED, "memory_id" bigint NULL REFERENCES "chat_memory" ("id") DEFERRABLE INITIALLY DEFERRED, "owner_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "project_id" char(32) NULL REFERENCES "chat_project" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "project_memory_proposal_key" UNIQUE ("project_id", "kind", "key"));
 CREATE TABLE "chat_searchentry" ("message_id" bigint NOT NULL PRIMARY KEY REFERENCES "chat_message" ("id") DEFERRABLE INITIALLY DEFERRED, "position" integer unsigned NOT NULL CHECK ("position" >= 0), "length" integer unsigned NOT NULL CHECK ("length" >= 0), "typed" bool NOT NULL, "terms" text NOT NULL, "conversation_id" char(32) NOT NULL REFERENCES "chat_conversation" ("id") DEFERRABLE INITIALLY DEFERRED, "owner_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED);
@@ -29,6 +28,7 @@ CREATE VIRTUAL TABLE chat_fulltext USING fts5(
     );
 CREATE TABLE "chat_callend" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "call" text NOT NULL, "shown" text NOT NULL CHECK ((JSON_VALID("shown") OR "shown" IS NULL)), "message_id" bigint NOT NULL REFERENCES "chat_message" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "chat_message" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "number" integer unsigned NOT NULL CHECK ("number" >= 0), "position" integer unsigned NOT NULL CHECK ("position" >= 0), "active" bool NOT NULL, "role" varchar(10) NOT NULL, "blocks" text NOT NULL CHECK ((JSON_VALID("blocks") OR "blocks" IS NULL)), "text" text NOT NULL, "pasted" text NULL CHECK ((JSON_VALID("pasted") OR "pasted" IS NULL)), "tokens" integer unsigned NOT NULL CHECK ("tokens" >= 0), "sent_in_part" bool NOT NULL, "left_out" bool NOT NULL, "calls" text NOT NULL CHECK ((JSON_VALID("calls") OR "calls" IS NULL)), "status" varchar(12) NOT NULL, "stop_reason" varchar(40) NOT NULL, "model" varchar(200) NOT NULL, "usage" text NULL CHECK ((JSON_VALID("usage") OR "usage" IS NULL)), "cost" real NOT NULL, "client_id" varchar(64) NULL, "created_at" datetime NOT NULL, "conversation_id" char(32) NOT NULL REFERENCES "chat_conversation" ("id") DEFERRABLE INITIALLY DEFERRED, "turn_id" bigint NULL REFERENCES "chat_turn" ("id") DEFERRABLE INITIALLY DEFERRED, "time_line" varchar(250) DEFAULT '' NOT NULL, "time_told" datetime NULL, "time_zone" varchar(64) DEFAULT '' NOT NULL, "cut_factor" real DEFAULT 0.0 NOT NULL, "parent_id" bigint NULL REFERENCES "chat_message" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "message_number" UNIQUE ("conversation_id", "number"));
+CREATE TABLE "chat_compaction" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "messages" integer unsigned NOT NULL CHECK ("messages" >= 0), "trigger" varchar(12) NOT NULL, "focus" text NOT NULL, "model" varchar(200) NOT NULL, "prompt_version" varchar(40) NOT NULL, "status" varchar(10) NOT NULL, "reverted" bool NOT NULL, "lease_expires" datetime NOT NULL, "chapters" text NOT NULL CHECK ((JSON_VALID("chapters") OR "chapters" IS NULL)), "summary" text NOT NULL, "audit" text NOT NULL CHECK ((JSON_VALID("audit") OR "audit" IS NULL)), "tokens_before" integer unsigned NOT NULL CHECK ("tokens_before" >= 0), "tokens_after" integer unsigned NOT NULL CHECK ("tokens_after" >= 0), "messages_before" integer unsigned NOT NULL CHECK ("messages_before" >= 0), "messages_after" integer unsigned NOT NULL CHECK ("messages_after" >= 0), "usage" text NULL CHECK ((JSON_VALID("usage") OR "usage" IS NULL)), "cost" real NOT NULL, "worker_pid" integer unsigned NULL CHECK ("worker_pid" >= 0), "error" text NOT NULL, "created_at" datetime NOT NULL, "started_at" datetime NULL, "finished_at" datetime NULL, "conversation_id" char(32) NOT NULL REFERENCES "chat_conversation" ("id") DEFERRABLE INITIALLY DEFERRED, "first_id" bigint NOT NULL REFERENCES "chat_message" ("id") DEFERRABLE INITIALLY DEFERRED, "through_id" bigint NOT NULL REFERENCES "chat_message" ("id") DEFERRABLE INITIALLY DEFERRED, "turn_id" bigint NULL REFERENCES "chat_turn" ("id") DEFERRABLE INITIALLY DEFERRED, "method" varchar(40) NOT NULL, "method_reason" varchar(200) NOT NULL, "origin" varchar(10) DEFAULT 'compaction' NOT NULL, "previous_id" bigint NULL REFERENCES "chat_compaction" ("id") DEFERRABLE INITIALLY DEFERRED, "replaces_id" bigint NULL REFERENCES "chat_compaction" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "django_session" ("session_key" varchar(40) NOT NULL PRIMARY KEY, "session_data" text NOT NULL, "expire_date" datetime NOT NULL);
 CREATE TRIGGER chat_searchentry_insert AFTER INSERT ON chat_searchentry BEGIN
         INSERT INTO chat_fulltext(rowid, terms) VALUES (new.message_id, new.terms);
@@ -62,18 +62,12 @@ CREATE INDEX "chat_conversation_compaction_id_a278e57a" ON "chat_conversation" (
 CREATE INDEX "chat_conversation_owner_id_0460d4a2" ON "chat_conversation" ("owner_id");
 CREATE INDEX "chat_conversation_project_id_2c2251bb" ON "chat_conversation" ("project_id");
 CREATE INDEX "chat_conversation_compressed_through_id_a811c7b4" ON "chat_conversation" ("compressed_through_id");
-CREATE INDEX "chat_compaction_conversation_id_547b2f69" ON "chat_compaction" ("conversation_id");
-CREATE INDEX "chat_compaction_first_id_5394dc0c" ON "chat_compaction" ("first_id");
-CREATE INDEX "chat_compaction_through_id_e36ccebd" ON "chat_compaction" ("through_id");
-CREATE INDEX "chat_compaction_previous_id_2e190d2b" ON "chat_compaction" ("previous_id");
-CREATE INDEX "chat_compaction_replaces_id_1510d3d1" ON "chat_compaction" ("replaces_id");
 CREATE INDEX "chat_attachment_owner_id_76e3f5e0" ON "chat_attachment" ("owner_id");
 CREATE INDEX "chat_attachment_project_id_43ac4560" ON "chat_attachment" ("project_id");
 CREATE UNIQUE INDEX "chat_attachment_messages_attachment_id_message_id_6ed62ddb_uniq" ON "chat_attachment_messages" ("attachment_id", "message_id");
 CREATE INDEX "chat_attachment_messages_attachment_id_6b7cbe54" ON "chat_attachment_messages" ("attachment_id");
 CREATE INDEX "chat_attachment_messages_message_id_4aee3d3e" ON "chat_attachment_messages" ("message_id");
 CREATE INDEX "chat_turn_conversation_id_e306b789" ON "chat_turn" ("conversation_id");
-CREATE INDEX "chat_compaction_turn_id_8eaebf34" ON "chat_compaction" ("turn_id");
 CREATE UNIQUE INDEX "memory_key" ON "chat_memory" ("owner_id", "key") WHERE "project_id" IS NULL;
 CREATE INDEX "chat_memory_conversation_id_0e872428" ON "chat_memory" ("conversation_id");
 CREATE INDEX "chat_memory_owner_id_9400c316" ON "chat_memory" ("owner_id");
@@ -89,9 +83,6 @@ CREATE INDEX "attachment_age" ON "chat_attachment" ("created_at");
 CREATE INDEX "turn_lease" ON "chat_turn" ("lease_expires") WHERE "status" IN ('queued', 'compacting', 'running');
 CREATE INDEX "turn_failed" ON "chat_turn" ("created_at") WHERE "status" = 'failed';
 CREATE UNIQUE INDEX "one_active_turn_per_conversation" ON "chat_turn" ("conversation_id") WHERE "status" IN ('queued', 'compacting', 'running');
-CREATE INDEX "compaction_history" ON "chat_compaction" ("conversation_id", "created_at" DESC);
-CREATE INDEX "compaction_recent" ON "chat_compaction" ("created_at" DESC);
-CREATE UNIQUE INDEX "one_running_compaction_per_conversation" ON "chat_compaction" ("conversation_id") WHERE "status" = 'running';
 CREATE INDEX "search_scope" ON "chat_searchentry" ("conversation_id", "position", "message_id", "length", "typed");
 CREATE INDEX "search_recent" ON "chat_searchentry" ("owner_id", "message_id");
 CREATE INDEX "chat_callend_message_id_d68d884c" ON "chat_callend" ("message_id");
@@ -107,6 +98,15 @@ CREATE INDEX "message_inactive" ON "chat_message" ("conversation_id") WHERE NOT 
 CREATE INDEX "message_roots" ON "chat_message" ("conversation_id") WHERE "parent_id" IS NULL;
 CREATE INDEX "message_active_times" ON "chat_message" ("conversation_id", "created_at") WHERE "active";
 CREATE INDEX "message_spending" ON "chat_message" ("created_at", "cost") WHERE "cost" > 0.0;
+CREATE UNIQUE INDEX "one_running_compaction_per_conversation" ON "chat_compaction" ("conversation_id") WHERE "status" = 'running';
+CREATE INDEX "chat_compaction_conversation_id_547b2f69" ON "chat_compaction" ("conversation_id");
+CREATE INDEX "chat_compaction_first_id_5394dc0c" ON "chat_compaction" ("first_id");
+CREATE INDEX "chat_compaction_through_id_e36ccebd" ON "chat_compaction" ("through_id");
+CREATE INDEX "chat_compaction_turn_id_8eaebf34" ON "chat_compaction" ("turn_id");
+CREATE INDEX "chat_compaction_previous_id_2e190d2b" ON "chat_compaction" ("previous_id");
+CREATE INDEX "chat_compaction_replaces_id_1510d3d1" ON "chat_compaction" ("replaces_id");
+CREATE INDEX "compaction_history" ON "chat_compaction" ("conversation_id", "created_at" DESC);
+CREATE INDEX "compaction_recent" ON "chat_compaction" ("created_at" DESC);
 CREATE INDEX "django_session_expire_date_a5c62663" ON "django_session" ("expire_date");
 INSERT INTO django_migrations VALUES (1,'contenttypes','0001_initial','2026-11-20 09:00:00');
 INSERT INTO django_migrations VALUES (2,'contenttypes','0002_remove_content_type_name','2026-11-20 09:00:00');
@@ -141,7 +141,8 @@ INSERT INTO django_migrations VALUES (30,'chat','0003_switched_off_models','2026
 INSERT INTO django_migrations VALUES (31,'chat','0004_indexes_for_growth','2026-11-20 09:00:00');
 INSERT INTO django_migrations VALUES (32,'chat','0005_times','2026-11-20 09:00:00');
 INSERT INTO django_migrations VALUES (33,'chat','0006_cut_factor','2026-11-20 09:00:00');
-INSERT INTO django_migrations VALUES (34,'sessions','0001_initial','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (34,'chat','0007_holder_origin_method','2026-11-20 09:00:00');
+INSERT INTO django_migrations VALUES (35,'sessions','0001_initial','2026-11-20 09:00:00');
 INSERT INTO django_content_type VALUES (1,'accounts','setuplink');
 INSERT INTO django_content_type VALUES (2,'accounts','user');
 INSERT INTO django_content_type VALUES (3,'chat','mcpserver');
@@ -265,7 +266,7 @@ INSERT INTO django_admin_log VALUES (1,'2','ben',1,'[{"added": {}}]',2,1,'2026-1
 INSERT INTO chat_mcpserver VALUES (1,'library','https://library.example.org/mcp','Authorization','MCP_SECRET_LIBRARY',10.0,1,'[{"name": "find", "description": "Finds books.", "input_schema": {"type": "object"}}]','2026-11-20 09:09:00',NULL,'');
 INSERT INTO chat_mcpserver VALUES (2,'archive','https://archive.example.org/mcp','Authorization','MCP_SECRET_LIBRARY',10.0,1,'[{"name": "find", "description": "Finds books.", "input_schema": {"type": "object"}}]',NULL,'2026-11-20 14:51:00','It does not answer.');
 INSERT INTO chat_project VALUES ('00000000000040008000000000000001','Garden','Answer briefly.','test-model',100000,1,'2026-11-20 09:10:00','2026-11-20 09:11:00',1);
-INSERT INTO chat_provider VALUES (1,'other','https://models.example.org',1,'gAAAAABrCAy4vMinE-sJkOdxPR5vxVFdtw-_W963CNr7tFrBTfONiioNp-YDpM5-ZC1IRW_0DlshHgB8excYwd8VxznfvS7IVks8t4zo2uZuT1YSBTYShh8IvEjV1b_F7fLGp5oqyLb1sHhNWh8p9TlMebmcGVQHOA==','nows','2026-11-20 09:07:00','2026-11-20 09:08:00','The key is not valid.');
+INSERT INTO chat_provider VALUES (1,'other','https://models.example.org',1,'gAAAAABrCBMdkfBoig-WySFNiNexaxmvb8N5Qa9mW3sWxdyQR1_fA90o59QbvdWce-eI-EMSPwvntVHyFJj0M5OqIF8WdlMsSNlnZqS8DoqPB9YZRAXJVNqZISoQxngt4nTsZKkFh8kaqwDraJgGHJHcm9EhMmTwow==','nows','2026-11-20 09:07:00','2026-11-20 09:08:00','The key is not valid.');
 INSERT INTO chat_modelprofile VALUES (1,'test-model',NULL,'Test model',200000,8192,2.0,10.0,0.2,2.5,9.56064696816763093245e-01,7,'https://models.example.org',1,1,1,1,1,'["low", "high"]','["adaptive", "disabled"]',1);
 INSERT INTO chat_modelprofile VALUES (2,'other::small',1,'Other::small',200000,8192,2.0,10.0,0.2,2.5,1.0,0,'',0,1,0,0,0,'[]','[]',0);
 INSERT INTO chat_conversation VALUES ('00000000000040008000000000000003','Garden',1,'test-model','You are a gardener.',1,0,0,NULL,'2026-11-20 09:13:00','2026-11-20 09:16:00',NULL,NULL,1,0,60000,0,'{"prepare_ratio": 0}',1,'{"web": true, "mcp": ["library"], "mcp_allowed": ["library"], "off": []}','{"effort": "low", "thinking": "on", "max_tokens": 2000}','- #1 Ada likes tea.','{"instructions": "Answer briefly.", "files": [], "budget": 100000}',3,1,1,400.0,2,900,1000,200,0.004,0,0.0,NULL,1,'00000000000040008000000000000001',NULL);
@@ -381,228 +382,6 @@ Facts that the user or you chose to keep across conversations, with their ids. F
 <memories>
 - [1] Ada likes tea.
 </memories>','{}',10,20,9,NULL,0,0,3885,84,0.0041884,0,0.0,NULL,1,NULL,NULL);
-INSERT INTO chat_compaction VALUES (1,2,'auto','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:10:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They talked of 1 and of 2 [#1 #2]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',991,495,10,9,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 10:52:00','2026-11-20 10:53:00','2026-11-20 10:54:00','00000000000040008000000000000012',23,24,NULL,NULL,17);
-INSERT INTO chat_compaction VALUES (2,2,'manual','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:12:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They talked of 1 and of 2 [#1 #2]
-
-* * *
-
-**Messages #3 to #4**
-
-## Overview
-
-- They talked of 3 and of 4 [#3 #4]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1150,575,9,7,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 10:57:00','2026-11-20 10:58:00','2026-11-20 10:59:00','00000000000040008000000000000012',25,26,1,1,18);
-INSERT INTO chat_compaction VALUES (3,2,'prepared','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:14:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 5 and of 6 [#5 #6]", "first": 5, "through": 6, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They talked of 1 and of 2 [#1 #2]
-
-* * *
-
-**Messages #3 to #4**
-
-## Overview
-
-- They talked of 3 and of 4 [#3 #4]
-
-* * *
-
-**Messages #5 to #6**
-
-## Overview
-
-- They talked of 5 and of 6 [#5 #6]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1166,583,7,5,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:02:00','2026-11-20 11:03:00','2026-11-20 11:04:00','00000000000040008000000000000012',27,28,2,2,19);
-INSERT INTO chat_compaction VALUES (4,2,'idle','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:16:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 5 and of 6 [#5 #6]", "first": 5, "through": 6, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 7 and of 8 [#7 #8]", "first": 7, "through": 8, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They talked of 1 and of 2 [#1 #2]
-
-* * *
-
-**Messages #3 to #4**
-
-## Overview
-
-- They talked of 3 and of 4 [#3 #4]
-
-* * *
-
-**Messages #5 to #6**
-
-## Overview
-
-- They talked of 5 and of 6 [#5 #6]
-
-* * *
-
-**Messages #7 to #8**
-
-## Overview
-
-- They talked of 7 and of 8 [#7 #8]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1182,591,5,3,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:07:00','2026-11-20 11:08:00','2026-11-20 11:09:00','00000000000040008000000000000012',29,30,3,3,20);
-INSERT INTO chat_compaction VALUES (5,2,'overflow','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:18:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They talked of 1 and of 2 [#1 #2]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',991,495,10,9,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:24:00','2026-11-20 11:25:00','2026-11-20 11:26:00','00000000000040008000000000000013',33,34,NULL,NULL,21);
-INSERT INTO chat_compaction VALUES (6,2,'iterations','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:20:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They talked of 1 and of 2 [#1 #2]
-
-* * *
-
-**Messages #3 to #4**
-
-## Overview
-
-- They talked of 3 and of 4 [#3 #4]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1150,575,9,7,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:29:00','2026-11-20 11:30:00','2026-11-20 11:31:00','00000000000040008000000000000013',35,36,5,5,22);
-INSERT INTO chat_compaction VALUES (7,2,'messages','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:22:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 5 and of 6 [#5 #6]", "first": 5, "through": 6, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They talked of 1 and of 2 [#1 #2]
-
-* * *
-
-**Messages #3 to #4**
-
-## Overview
-
-- They talked of 3 and of 4 [#3 #4]
-
-* * *
-
-**Messages #5 to #6**
-
-## Overview
-
-- They talked of 5 and of 6 [#5 #6]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1166,583,7,5,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:34:00','2026-11-20 11:35:00','2026-11-20 11:36:00','00000000000040008000000000000013',37,38,6,6,23);
-INSERT INTO chat_compaction VALUES (8,2,'tool','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:24:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 5 and of 6 [#5 #6]", "first": 5, "through": 6, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 7 and of 8 [#7 #8]", "first": 7, "through": 8, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They talked of 1 and of 2 [#1 #2]
-
-* * *
-
-**Messages #3 to #4**
-
-## Overview
-
-- They talked of 3 and of 4 [#3 #4]
-
-* * *
-
-**Messages #5 to #6**
-
-## Overview
-
-- They talked of 5 and of 6 [#5 #6]
-
-* * *
-
-**Messages #7 to #8**
-
-## Overview
-
-- They talked of 7 and of 8 [#7 #8]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1182,591,5,3,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:39:00','2026-11-20 11:40:00','2026-11-20 11:41:00','00000000000040008000000000000013',39,40,7,7,24);
-INSERT INTO chat_compaction VALUES (9,2,'model_switch','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:26:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They talked of 1 and of 2 [#1 #2]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',991,495,10,9,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:56:00','2026-11-20 11:57:00','2026-11-20 11:58:00','00000000000040008000000000000014',43,44,NULL,NULL,25);
-INSERT INTO chat_compaction VALUES (10,2,'edit','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:28:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They talked of 1 and of 2 [#1 #2]
-
-* * *
-
-**Messages #3 to #4**
-
-## Overview
-
-- They talked of 3 and of 4 [#3 #4]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1150,575,9,7,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 12:01:00','2026-11-20 12:02:00','2026-11-20 12:03:00','00000000000040008000000000000014',45,46,9,9,26);
-INSERT INTO chat_compaction VALUES (11,2,'rebuilt','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:30:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 5 and of 6 [#5 #6]", "first": 5, "through": 6, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They talked of 1 and of 2 [#1 #2]
-
-* * *
-
-**Messages #3 to #4**
-
-## Overview
-
-- They talked of 3 and of 4 [#3 #4]
-
-* * *
-
-**Messages #5 to #6**
-
-## Overview
-
-- They talked of 5 and of 6 [#5 #6]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1166,583,7,5,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 12:06:00','2026-11-20 12:07:00','2026-11-20 12:08:00','00000000000040008000000000000014',47,48,10,10,27);
-INSERT INTO chat_compaction VALUES (12,2,'rewrite','tea','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:32:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 7 and of 8 [#7 #8]", "first": 7, "through": 8, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They talked of 1 and of 2 [#1 #2]
-
-* * *
-
-**Messages #3 to #4**
-
-## Overview
-
-- They talked of 3 and of 4 [#3 #4]
-
-* * *
-
-**Messages #7 to #8**
-
-## Overview
-
-- They talked of 7 and of 8 [#7 #8]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1182,591,5,3,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 12:11:00','2026-11-20 12:12:00','2026-11-20 12:13:00','00000000000040008000000000000014',49,50,11,11,28);
-INSERT INTO chat_compaction VALUES (13,2,'edit','','edited','by the user','test-model','compact-5','completed',1,'2026-11-20 14:33:00','[{"text": "## Overview\n\n- Ada wrote this [#1 #2]", "first": 1, "through": 8, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": ["- Ada wrote this [#1 #2]"], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #8**
-
-## Overview
-
-- Ada wrote this [#1 #2]','{"bullets": 1, "dropped": [], "unverified": ["- Ada wrote this [#1 #2]"], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": []}',1164,1092,0,0,NULL,0.0,NULL,'','2026-11-20 12:16:00',NULL,'2026-11-20 12:15:00','00000000000040008000000000000014',49,50,12,12,NULL);
-INSERT INTO chat_compaction VALUES (14,2,'manual','','','','test-model','compact-5','running',0,'2026-11-20 14:35:00','[]','','{}',936,0,4,0,NULL,0.0,4242,'','2026-11-20 12:24:00','2026-11-20 12:25:00',NULL,'00000000000040008000000000000015',53,54,NULL,NULL,29);
-INSERT INTO chat_compaction VALUES (15,2,'manual','','','','test-model','compact-5','ready',0,'2026-11-20 14:37:00','[]','','{}',936,0,4,0,NULL,0.0,4242,'','2026-11-20 12:33:00','2026-11-20 12:34:00',NULL,'00000000000040008000000000000016',57,58,NULL,NULL,30);
-INSERT INTO chat_compaction VALUES (16,2,'manual','','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:39:00','[{"text": "## Overview\n\n- They greeted each other [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
-
-## Overview
-
-- They greeted each other [#1 #2]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',936,468,4,3,'{"input_tokens": 1000, "output_tokens": 200, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.004,4242,'','2026-11-20 12:43:00','2026-11-20 12:44:00','2026-11-20 12:45:00','00000000000040008000000000000017',61,62,NULL,NULL,31);
-INSERT INTO chat_compaction VALUES (17,2,'manual','','','','test-model','compact-5','failed',0,'2026-11-20 14:41:00','[]','','{}',936,0,4,0,NULL,0.0,4242,'The model server is not reachable.','2026-11-20 12:54:00','2026-11-20 12:55:00','2026-11-20 12:56:00','00000000000040008000000000000018',65,66,NULL,NULL,32);
-INSERT INTO chat_compaction VALUES (18,2,'manual','','','','test-model','compact-5','cancelled',0,'2026-11-20 14:43:00','[]','','{}',936,0,4,0,NULL,0.0,4242,'Cancelled. Nothing was changed.','2026-11-20 13:05:00','2026-11-20 13:06:00','2026-11-20 13:07:00','00000000000040008000000000000019',69,70,NULL,NULL,33);
-INSERT INTO chat_compaction VALUES (19,4,'manual','','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:45:00','[{"text": "These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.", "first": 1, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": true, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #4**
-
-These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.','{"bullets": 0, "left_out": [], "unread_messages": 0, "unread_tokens": 0, "unwritten": [], "failures": [], "dollars": {}, "calls": 0}',1031,515,14,11,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 13:25:00','2026-11-20 13:26:00','2026-11-20 13:27:00','0000000000004000800000000000001a',73,76,NULL,NULL,34);
-INSERT INTO chat_compaction VALUES (20,4,'manual','','serialised','not cached','test-model','compact-5','completed',0,'2026-11-20 14:47:00','[{"text": "These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.", "first": 1, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": true, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.", "first": 5, "through": 8, "depth": 1, "level": 1, "pins": [], "index": [], "gap": true, "left_out": [5, 6], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #4**
-
-These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.
-
-* * *
-
-**Messages #5 to #8**
-
-These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.','{"bullets": 0, "left_out": [], "unread_messages": 0, "unread_tokens": 0, "unwritten": [], "failures": [], "dollars": {}, "calls": 0}',1172,586,11,7,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 13:30:00','2026-11-20 13:31:00','2026-11-20 13:32:00','0000000000004000800000000000001a',77,80,19,19,35);
 INSERT INTO chat_attachment VALUES ('00000000000040008000000000000002','text','beds.txt','text/plain',22,0,0,7,'attachments/2026/11/00000000000040008000000000000002','','',0,'2026-11-20 09:12:00',1,'00000000000040008000000000000001');
 INSERT INTO chat_attachment VALUES ('00000000000040008000000000000008','image','photo.png','image/png',78,8,8,1,'attachments/2026/11/00000000000040008000000000000008','','',0,'2026-11-20 09:40:00',1,NULL);
 INSERT INTO chat_attachment VALUES ('00000000000040008000000000000009','pdf','paper.pdf','application/pdf',19,0,0,1,'attachments/2026/11/00000000000040008000000000000009','','',0,'2026-11-20 09:41:00',1,NULL);
@@ -851,36 +630,258 @@ INSERT INTO chat_message VALUES (85,13,12,1,'user','[{"type": "text", "text": "M
 INSERT INTO chat_message VALUES (86,14,13,1,'assistant','[{"type": "text", "text": "Message number 14."}]','Message number 14.',NULL,10,0,0,'{}','complete','','test-model',NULL,0.0,NULL,'2026-11-20 13:22:00','0000000000004000800000000000001a',NULL,'',NULL,'',0.0,85);
 INSERT INTO chat_message VALUES (87,1,0,1,'user','[{"type": "text", "text": "Message number 1."}]','Message number 1.',NULL,9,0,0,'{}','complete','','',NULL,0.0,NULL,'2026-11-20 13:35:00','0000000000004000800000000000001b',NULL,'',NULL,'',0.0,NULL);
 INSERT INTO chat_message VALUES (88,2,1,1,'assistant','[{"type": "text", "text": "Message number 2."}]','Message number 2.',NULL,9,0,0,'{}','complete','','test-model',NULL,0.0,NULL,'2026-11-20 13:36:00','0000000000004000800000000000001b',NULL,'',NULL,'',0.0,87);
-INSERT INTO chat_message VALUES (89,3,2,0,'user','[{"type": "text", "text": "What did we say of the garden?"}]','What did we say of the garden?',NULL,28,0,0,'{}','complete','','',NULL,0.0,'said-0','2026-11-20 13:39:00','0000000000004000800000000000001b',36,'[Thursday, 26 November 2026, 11:40, Europe/Berlin]','2026-11-20 13:38:00','Europe/Berlin',0.0,88);
+INSERT INTO chat_message VALUES (89,3,2,0,'user','[{"type": "text", "text": "What did we say of the garden?"}]','What did we say of the garden?',NULL,28,0,0,'{}','complete','','',NULL,0.0,'said-0','2026-11-20 13:39:00','0000000000004000800000000000001b',36,'[Thursday, 26 November 2026, 12:08, Europe/Berlin]','2026-11-20 13:38:00','Europe/Berlin',0.0,88);
 INSERT INTO chat_message VALUES (90,4,3,0,'assistant','[{"type": "thinking", "thinking": "They talked of it.", "signature": "sig-e2eac8823211ff5aa5b86be31baf1b43bb91644f"}, {"type": "text", "text": "I look."}, {"type": "tool_use", "id": "toolu_search", "name": "search_history", "input": {"query": "Garden"}}, {"type": "tool_use", "id": "toolu_read", "name": "read_messages", "input": {"from": 99, "to": 99}}]','I look.
 
 [search_history {"query": "Garden"}]
 
-[read_messages {"from": 99, "to": 99}]',NULL,62,0,0,'{"toolu_search": {"text": "[#2] assistant, 2026-11-26 10:40\nMessage number 2.\n\n[#1] user, 2026-11-26 10:40\nMessage number 1.", "omitted": 0, "failed": false, "seconds": 0.02}, "toolu_read": {"text": "There is no message from #99 to #99 in this conversation.", "omitted": 0, "failed": true, "seconds": 0.02}}','complete','tool_use','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 935, "cache_read_input_tokens": 0, "cache_creation": {"ephemeral_5m_input_tokens": 935, "ephemeral_1h_input_tokens": 0}, "output_tokens": 75, "output_tokens_details": {"thinking_tokens": 28}}',0.0030875,NULL,'2026-11-20 13:40:00','0000000000004000800000000000001b',36,'',NULL,'Europe/Berlin',0.0,89);
-INSERT INTO chat_message VALUES (91,5,4,0,'user','[{"type": "tool_result", "tool_use_id": "toolu_search", "content": "[#2] assistant, 2026-11-26 10:40\nMessage number 2.\n\n[#1] user, 2026-11-26 10:40\nMessage number 1."}, {"type": "tool_result", "tool_use_id": "toolu_read", "content": "There is no message from #99 to #99 in this conversation.", "is_error": true}]','[#2] assistant, 2026-11-26 10:40
+[read_messages {"from": 99, "to": 99}]',NULL,62,0,0,'{"toolu_search": {"text": "[#2] assistant, 2026-11-26 11:08\nMessage number 2.\n\n[#1] user, 2026-11-26 11:08\nMessage number 1.", "omitted": 0, "failed": false, "seconds": 0.01}, "toolu_read": {"text": "There is no message from #99 to #99 in this conversation.", "omitted": 0, "failed": true, "seconds": 0.01}}','complete','tool_use','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 935, "cache_read_input_tokens": 0, "cache_creation": {"ephemeral_5m_input_tokens": 935, "ephemeral_1h_input_tokens": 0}, "output_tokens": 75, "output_tokens_details": {"thinking_tokens": 28}}',0.0030875,NULL,'2026-11-20 13:40:00','0000000000004000800000000000001b',36,'',NULL,'Europe/Berlin',0.0,89);
+INSERT INTO chat_message VALUES (91,5,4,0,'user','[{"type": "tool_result", "tool_use_id": "toolu_search", "content": "[#2] assistant, 2026-11-26 11:08\nMessage number 2.\n\n[#1] user, 2026-11-26 11:08\nMessage number 1."}, {"type": "tool_result", "tool_use_id": "toolu_read", "content": "There is no message from #99 to #99 in this conversation.", "is_error": true}]','[#2] assistant, 2026-11-26 11:08
 Message number 2.
 
-[#1] user, 2026-11-26 10:40
+[#1] user, 2026-11-26 11:08
 Message number 1.
 
 There is no message from #99 to #99 in this conversation.',NULL,49,0,0,'{}','complete','','',NULL,0.0,NULL,'2026-11-20 13:41:00','0000000000004000800000000000001b',36,'',NULL,'Europe/Berlin',0.0,90);
 INSERT INTO chat_message VALUES (92,6,5,0,'assistant','[{"type": "text", "text": "Four beds."}]','Four beds.',NULL,7,0,0,'{}','complete','end_turn','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 157, "cache_read_input_tokens": 935, "cache_creation": {"ephemeral_5m_input_tokens": 157, "ephemeral_1h_input_tokens": 0}, "output_tokens": 3}',0.0006095,NULL,'2026-11-20 13:42:00','0000000000004000800000000000001b',36,'',NULL,'Europe/Berlin',0.0,91);
-INSERT INTO chat_message VALUES (93,7,2,1,'user','[{"type": "text", "text": "What of the beds?"}]','What of the beds?',NULL,21,0,0,'{}','complete','','',NULL,0.0,NULL,'2026-11-20 13:46:00','0000000000004000800000000000001b',37,'[Thursday, 26 November 2026, 10:41, UTC]','2026-11-20 13:45:00','UTC',0.0,88);
+INSERT INTO chat_message VALUES (93,7,2,1,'user','[{"type": "text", "text": "What of the beds?"}]','What of the beds?',NULL,21,0,0,'{}','complete','','',NULL,0.0,NULL,'2026-11-20 13:46:00','0000000000004000800000000000001b',37,'[Thursday, 26 November 2026, 11:08, UTC]','2026-11-20 13:45:00','UTC',0.0,88);
 INSERT INTO chat_message VALUES (94,8,3,0,'assistant','[{"type": "text", "text": "Five beds."}]','Five beds.',NULL,7,0,0,'{}','complete','end_turn','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 26, "cache_read_input_tokens": 903, "cache_creation": {"ephemeral_5m_input_tokens": 26, "ephemeral_1h_input_tokens": 0}, "output_tokens": 3}',2.7560000000000003115e-04,NULL,'2026-11-20 13:47:00','0000000000004000800000000000001b',37,'',NULL,'UTC',0.0,93);
 INSERT INTO chat_message VALUES (95,9,3,1,'assistant','[{"type": "text", "text": "Six beds."}]','Six beds.',NULL,7,0,0,'{}','complete','end_turn','test-model','{"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 929, "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}, "output_tokens": 3}',2.15800000000000014163e-04,NULL,'2026-11-20 13:50:00','0000000000004000800000000000001b',38,'',NULL,'UTC',0.0,93);
-INSERT INTO django_session VALUES ('session0of0a0release0000000000ab','eyJfYXV0aF91c2VyX2lkIjoiMSJ9:1xWWuO:bHJp32knkVyEB-TbX7NM438iPeVR2LOcwrd_pa1xNAs','2036-01-01 00:00:00');
-INSERT INTO django_session VALUES ('2rv0d88nk4nhrjk5u4pbu0rbh3y4qx5f','.eJxVjDsOwyAQRO9CHSE-axunSy6CFhYLFAtLAaoodw-2XDjFFPPm82EWW422lfC2ididSXa7Mof-FfIe4LrumKP3W8uVH50zLvzRXcg1eaxpy89z9XcVscT-Y4KgAVCS0rMmqSUswsGsPYxTUAJFl6POFhqBYDIOtCJJZkClAAX7_gCqNTvq:1xWWuQ:rzpytjRpnoeO0ahgt3b2GIpwBp32yd6aqPdUQc9B9DU','2026-12-10 10:40:58.384176');
+INSERT INTO chat_compaction VALUES (1,2,'auto','tea','test-model','compact-5','completed',0,'2026-11-20 14:10:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They talked of 1 and of 2 [#1 #2]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',991,495,10,9,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 10:52:00','2026-11-20 10:53:00','2026-11-20 10:54:00','00000000000040008000000000000012',23,24,17,'serialised','not cached','compaction',NULL,NULL);
+INSERT INTO chat_compaction VALUES (2,2,'manual','tea','test-model','compact-5','completed',0,'2026-11-20 14:12:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They talked of 1 and of 2 [#1 #2]
+
+* * *
+
+**Messages #3 to #4**
+
+## Overview
+
+- They talked of 3 and of 4 [#3 #4]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1150,575,9,7,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 10:57:00','2026-11-20 10:58:00','2026-11-20 10:59:00','00000000000040008000000000000012',25,26,18,'serialised','not cached','compaction',1,1);
+INSERT INTO chat_compaction VALUES (3,2,'prepared','tea','test-model','compact-5','completed',0,'2026-11-20 14:14:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 5 and of 6 [#5 #6]", "first": 5, "through": 6, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They talked of 1 and of 2 [#1 #2]
+
+* * *
+
+**Messages #3 to #4**
+
+## Overview
+
+- They talked of 3 and of 4 [#3 #4]
+
+* * *
+
+**Messages #5 to #6**
+
+## Overview
+
+- They talked of 5 and of 6 [#5 #6]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1166,583,7,5,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:02:00','2026-11-20 11:03:00','2026-11-20 11:04:00','00000000000040008000000000000012',27,28,19,'serialised','not cached','compaction',2,2);
+INSERT INTO chat_compaction VALUES (4,2,'idle','tea','test-model','compact-5','completed',0,'2026-11-20 14:16:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 5 and of 6 [#5 #6]", "first": 5, "through": 6, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 7 and of 8 [#7 #8]", "first": 7, "through": 8, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They talked of 1 and of 2 [#1 #2]
+
+* * *
+
+**Messages #3 to #4**
+
+## Overview
+
+- They talked of 3 and of 4 [#3 #4]
+
+* * *
+
+**Messages #5 to #6**
+
+## Overview
+
+- They talked of 5 and of 6 [#5 #6]
+
+* * *
+
+**Messages #7 to #8**
+
+## Overview
+
+- They talked of 7 and of 8 [#7 #8]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1182,591,5,3,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:07:00','2026-11-20 11:08:00','2026-11-20 11:09:00','00000000000040008000000000000012',29,30,20,'serialised','not cached','compaction',3,3);
+INSERT INTO chat_compaction VALUES (5,2,'overflow','tea','test-model','compact-5','completed',0,'2026-11-20 14:18:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They talked of 1 and of 2 [#1 #2]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',991,495,10,9,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:24:00','2026-11-20 11:25:00','2026-11-20 11:26:00','00000000000040008000000000000013',33,34,21,'serialised','not cached','compaction',NULL,NULL);
+INSERT INTO chat_compaction VALUES (6,2,'iterations','tea','test-model','compact-5','completed',0,'2026-11-20 14:20:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They talked of 1 and of 2 [#1 #2]
+
+* * *
+
+**Messages #3 to #4**
+
+## Overview
+
+- They talked of 3 and of 4 [#3 #4]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1150,575,9,7,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:29:00','2026-11-20 11:30:00','2026-11-20 11:31:00','00000000000040008000000000000013',35,36,22,'serialised','not cached','compaction',5,5);
+INSERT INTO chat_compaction VALUES (7,2,'messages','tea','test-model','compact-5','completed',0,'2026-11-20 14:22:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 5 and of 6 [#5 #6]", "first": 5, "through": 6, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They talked of 1 and of 2 [#1 #2]
+
+* * *
+
+**Messages #3 to #4**
+
+## Overview
+
+- They talked of 3 and of 4 [#3 #4]
+
+* * *
+
+**Messages #5 to #6**
+
+## Overview
+
+- They talked of 5 and of 6 [#5 #6]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1166,583,7,5,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:34:00','2026-11-20 11:35:00','2026-11-20 11:36:00','00000000000040008000000000000013',37,38,23,'serialised','not cached','compaction',6,6);
+INSERT INTO chat_compaction VALUES (8,2,'tool','tea','test-model','compact-5','completed',0,'2026-11-20 14:24:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 5 and of 6 [#5 #6]", "first": 5, "through": 6, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 7 and of 8 [#7 #8]", "first": 7, "through": 8, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They talked of 1 and of 2 [#1 #2]
+
+* * *
+
+**Messages #3 to #4**
+
+## Overview
+
+- They talked of 3 and of 4 [#3 #4]
+
+* * *
+
+**Messages #5 to #6**
+
+## Overview
+
+- They talked of 5 and of 6 [#5 #6]
+
+* * *
+
+**Messages #7 to #8**
+
+## Overview
+
+- They talked of 7 and of 8 [#7 #8]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1182,591,5,3,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:39:00','2026-11-20 11:40:00','2026-11-20 11:41:00','00000000000040008000000000000013',39,40,24,'serialised','not cached','compaction',7,7);
+INSERT INTO chat_compaction VALUES (9,2,'model_switch','tea','test-model','compact-5','completed',0,'2026-11-20 14:26:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They talked of 1 and of 2 [#1 #2]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',991,495,10,9,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 11:56:00','2026-11-20 11:57:00','2026-11-20 11:58:00','00000000000040008000000000000014',43,44,25,'serialised','not cached','compaction',NULL,NULL);
+INSERT INTO chat_compaction VALUES (10,2,'','tea','test-model','compact-5','completed',0,'2026-11-20 14:28:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They talked of 1 and of 2 [#1 #2]
+
+* * *
+
+**Messages #3 to #4**
+
+## Overview
+
+- They talked of 3 and of 4 [#3 #4]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1150,575,9,7,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 12:01:00','2026-11-20 12:02:00','2026-11-20 12:03:00','00000000000040008000000000000014',45,46,26,'serialised','not cached','edit',9,9);
+INSERT INTO chat_compaction VALUES (11,2,'','tea','test-model','compact-5','completed',0,'2026-11-20 14:30:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 5 and of 6 [#5 #6]", "first": 5, "through": 6, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They talked of 1 and of 2 [#1 #2]
+
+* * *
+
+**Messages #3 to #4**
+
+## Overview
+
+- They talked of 3 and of 4 [#3 #4]
+
+* * *
+
+**Messages #5 to #6**
+
+## Overview
+
+- They talked of 5 and of 6 [#5 #6]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1166,583,7,5,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 12:06:00','2026-11-20 12:07:00','2026-11-20 12:08:00','00000000000040008000000000000014',47,48,27,'serialised','not cached','rebuilt',10,10);
+INSERT INTO chat_compaction VALUES (12,2,'','tea','test-model','compact-5','completed',0,'2026-11-20 14:32:00','[{"text": "## Overview\n\n- They talked of 1 and of 2 [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 3 and of 4 [#3 #4]", "first": 3, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "## Overview\n\n- They talked of 7 and of 8 [#7 #8]", "first": 7, "through": 8, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They talked of 1 and of 2 [#1 #2]
+
+* * *
+
+**Messages #3 to #4**
+
+## Overview
+
+- They talked of 3 and of 4 [#3 #4]
+
+* * *
+
+**Messages #7 to #8**
+
+## Overview
+
+- They talked of 7 and of 8 [#7 #8]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',1182,591,5,3,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 12:11:00','2026-11-20 12:12:00','2026-11-20 12:13:00','00000000000040008000000000000014',49,50,28,'serialised','not cached','rewrite',11,11);
+INSERT INTO chat_compaction VALUES (13,2,'','','test-model','compact-5','completed',1,'2026-11-20 14:33:00','[{"text": "## Overview\n\n- Ada wrote this [#1 #2]", "first": 1, "through": 8, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": ["- Ada wrote this [#1 #2]"], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #8**
+
+## Overview
+
+- Ada wrote this [#1 #2]','{"bullets": 1, "dropped": [], "unverified": ["- Ada wrote this [#1 #2]"], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": []}',1164,1092,0,0,NULL,0.0,NULL,'','2026-11-20 12:16:00',NULL,'2026-11-20 12:15:00','00000000000040008000000000000014',49,50,NULL,'edited','by the user','edit',12,12);
+INSERT INTO chat_compaction VALUES (14,2,'manual','','test-model','compact-5','running',0,'2026-11-20 14:35:00','[]','','{}',936,0,4,0,NULL,0.0,4242,'','2026-11-20 12:24:00','2026-11-20 12:25:00',NULL,'00000000000040008000000000000015',53,54,29,'','','compaction',NULL,NULL);
+INSERT INTO chat_compaction VALUES (15,2,'manual','','test-model','compact-5','ready',0,'2026-11-20 14:37:00','[]','','{}',936,0,4,0,NULL,0.0,4242,'','2026-11-20 12:33:00','2026-11-20 12:34:00',NULL,'00000000000040008000000000000016',57,58,30,'','','compaction',NULL,NULL);
+INSERT INTO chat_compaction VALUES (16,2,'manual','','test-model','compact-5','completed',0,'2026-11-20 14:39:00','[{"text": "## Overview\n\n- They greeted each other [#1 #2]", "first": 1, "through": 2, "depth": 1, "level": 1, "pins": [], "index": [], "gap": false, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #2**
+
+## Overview
+
+- They greeted each other [#1 #2]','{"bullets": 0, "dropped": [], "unverified": [], "left_out": [], "unread_messages": 0, "unread_tokens": 0, "given_back": [], "cut": [], "left": [], "borne_out": [], "unwritten": [], "ended": [], "failures": [], "not_pinned": [], "dollars": {}, "calls": 0}',936,468,4,3,'{"input_tokens": 1000, "output_tokens": 200, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.004,4242,'','2026-11-20 12:43:00','2026-11-20 12:44:00','2026-11-20 12:45:00','00000000000040008000000000000017',61,62,31,'serialised','not cached','compaction',NULL,NULL);
+INSERT INTO chat_compaction VALUES (17,2,'manual','','test-model','compact-5','failed',0,'2026-11-20 14:41:00','[]','','{}',936,0,4,0,NULL,0.0,4242,'The model server is not reachable.','2026-11-20 12:54:00','2026-11-20 12:55:00','2026-11-20 12:56:00','00000000000040008000000000000018',65,66,32,'','','compaction',NULL,NULL);
+INSERT INTO chat_compaction VALUES (18,2,'manual','','test-model','compact-5','cancelled',0,'2026-11-20 14:43:00','[]','','{}',936,0,4,0,NULL,0.0,4242,'Cancelled. Nothing was changed.','2026-11-20 13:05:00','2026-11-20 13:06:00','2026-11-20 13:07:00','00000000000040008000000000000019',69,70,33,'','','compaction',NULL,NULL);
+INSERT INTO chat_compaction VALUES (19,4,'manual','','test-model','compact-5','completed',0,'2026-11-20 14:45:00','[{"text": "These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.", "first": 1, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": true, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #4**
+
+These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.','{"bullets": 0, "left_out": [], "unread_messages": 0, "unread_tokens": 0, "unwritten": [], "failures": [], "dollars": {}, "calls": 0}',1031,515,14,11,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 13:25:00','2026-11-20 13:26:00','2026-11-20 13:27:00','0000000000004000800000000000001a',73,76,34,'serialised','not cached','compaction',NULL,NULL);
+INSERT INTO chat_compaction VALUES (20,4,'manual','','test-model','compact-5','completed',0,'2026-11-20 14:47:00','[{"text": "These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.", "first": 1, "through": 4, "depth": 1, "level": 1, "pins": [], "index": [], "gap": true, "left_out": [], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}, {"text": "These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.", "first": 5, "through": 8, "depth": 1, "level": 1, "pins": [], "index": [], "gap": true, "left_out": [5, 6], "own": [], "withheld": [], "parts": [], "quotes": [], "days": null}]','**Messages #1 to #4**
+
+These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.
+
+* * *
+
+**Messages #5 to #8**
+
+These messages are being summarised again, because the user deleted, left out or put back one of them. Until then, search has them.','{"bullets": 0, "left_out": [], "unread_messages": 0, "unread_tokens": 0, "unwritten": [], "failures": [], "dollars": {}, "calls": 0}',1172,586,11,7,'{"input_tokens": 900, "output_tokens": 90, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "ephemeral_1h_input_tokens": 0}',0.0027,4242,'','2026-11-20 13:30:00','2026-11-20 13:31:00','2026-11-20 13:32:00','0000000000004000800000000000001a',77,80,35,'serialised','not cached','compaction',19,19);
+INSERT INTO django_session VALUES ('session0of0a0release0000000000ab','eyJfYXV0aF91c2VyX2lkIjoiMSJ9:1xWXKn:D_7uVGnvTgXq-33MoEpDjwk17JM3egm0YWcYz_461Dk','2036-01-01 00:00:00');
+INSERT INTO django_session VALUES ('26tthab44blxa4rlg9khci5u2j2cj51b','.eJxVjDsOwyAQRO9CHSE-axunSy6CFhYLFAtLAaoodw-2XDjFFPPm82EWW422lfC2ididSXa7Mof-FfIe4LrumKP3W8uVH50zLvzRXcg1eaxpy89z9XcVscT-Y4KgAVCS0rMmqSUswsGsPYxTUAJFl6POFhqBYDIOtCJJZkClAAX7_gCqNTvq:1xWXKo:Htxvr2cosA71R-1JRKDgEDyt0YwYpDQJiXkJKZkDHQE','2026-12-10 11:08:14.256603');
 DELETE FROM sqlite_sequence;
-INSERT INTO sqlite_sequence VALUES ('django_migrations',34);
+INSERT INTO sqlite_sequence VALUES ('django_migrations',35);
 INSERT INTO sqlite_sequence VALUES ('django_content_type',22);
 INSERT INTO sqlite_sequence VALUES ('auth_permission',88);
 INSERT INTO sqlite_sequence VALUES ('auth_group',1);
 INSERT INTO sqlite_sequence VALUES ('account_emailaddress',1);
 INSERT INTO sqlite_sequence VALUES ('django_admin_log',1);
-INSERT INTO sqlite_sequence VALUES ('chat_compaction',20);
 INSERT INTO sqlite_sequence VALUES ('chat_memory',3);
 INSERT INTO sqlite_sequence VALUES ('chat_memoryproposal',2);
 INSERT INTO sqlite_sequence VALUES ('chat_message',95);
+INSERT INTO sqlite_sequence VALUES ('chat_compaction',20);
 INSERT INTO sqlite_sequence VALUES ('accounts_user',2);
 INSERT INTO sqlite_sequence VALUES ('auth_group_permissions',1);
 INSERT INTO sqlite_sequence VALUES ('accounts_user_groups',1);
