@@ -108,7 +108,7 @@ def _believes_output(context: Context, report: UsageReport, after: Sequence[Agen
 
 
 def _certain_before(context: Context, size: Size, after: Sequence[AgentMessage]) -> RealTokens:
-    """What the prompt that `after` followed held for certain."""
+    """What the request that `after` followed held for certain."""
     countable = [message for message in after if message.is_countable]
     return RealTokens(size.certain - sum_sent_tokens(countable, context.limits))
 
@@ -282,7 +282,7 @@ def decide_sent_cuts(context: Context) -> dict[int, float]:
 
 
 def measure_sent(metered: MeteredContext, sent: Context, counter: TokenCounter) -> RealTokens:
-    """The estimate of what `trim_if_needed` made of a context. A reply's reported prompt teaches
+    """The estimate of what `trim_if_needed` made of a context. A reply's reported request teaches
     the factor by it."""
     return metered.size.total if sent is metered.context else measure(sent, counter).total
 

@@ -73,7 +73,7 @@ def take_turn(user: Any, conversation: Any) -> Stopwatch:
         blocks=[{"type": "text", "text": ANSWER}],
         stop_reason="end_turn",
         usage={"input_tokens": int(state.used), "output_tokens": 120},
-        raw_prompt=state.limits.factor.raw(state.used),
+        raw_request=state.limits.factor.raw(state.used),
         rounds=0,
     )
     with watch.time("end"):

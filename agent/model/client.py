@@ -232,7 +232,7 @@ class Client:
             self._spent.append((call.request.model, call.reply.usage))
 
     async def count_tokens(self, request: Request) -> int | None:
-        """Prompt tokens by the server, or None where it cannot (a 404 is remembered)."""
+        """Tokens of a request by the server, or None where it cannot (a 404 is remembered)."""
         if request.model in self._uncounted:
             return None
         body = replace(request, once=True, reply=ReplySettings()).body()
@@ -252,7 +252,7 @@ class Client:
         return tokens if isinstance(tokens, int) else None
 
     async def probe(self, request: Request) -> int | None:
-        """Prompt tokens as a call of 16 output tokens reports them; None where it fails."""
+        """Tokens of a request as a call of 16 output tokens reports them; None where it fails."""
         try:
             reply = await self.complete(replace(request, max_tokens=16, reply=ReplySettings()))
         except AgentError:

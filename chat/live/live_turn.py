@@ -112,7 +112,7 @@ class LiveTurn:
             return None
         usage = estimate_usage(reply, self.asked, self.factor, get_counter())
         known = bool(reply.usage.request_tokens) and not reply.paused.total
-        return mark(usage + reply.paused, prompt_known=known)
+        return mark(usage + reply.paused, request_known=known)
 
     async def write(self, text: str) -> None:
         """Send text to the browsers, and the pieces that it completes as HTML."""

@@ -88,7 +88,7 @@ def test_baselines_agree_with_the_prompt_cache() -> None:
     ("part", "figure"),
     [
         ("long", "cost_vs.plain_same_size"),
-        ("kept", "identifiers.in_prompt"),
+        ("kept", "identifiers.in_request"),
         ("agent", "agent.cost_vs.plain_same_trigger"),
     ],
 )

@@ -90,18 +90,18 @@ async def check(
 
 @pytest.mark.parametrize("summariser", ["inventing"], indirect=True)
 @pytest.mark.parametrize(
-    "engine",
+    "method",
     [Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_OVERSIZED],
 )
 async def test_what_a_model_invents_is_marked_on_every_method(
-    client: Client, summariser: LlamaServer, engine: Method, seen: Seen
+    client: Client, summariser: LlamaServer, method: Method, seen: Seen
 ) -> None:
     messages = make_messages()
-    job = make_job(client, summariser, messages, reply=450, engine=engine)
+    job = make_job(client, summariser, messages, reply=450, engine=method)
     compacted = await compact(job)
     result = compacted.result
     seen(f"{result.calls} calls, {result.findings.failed} statements marked")
-    assert (result.method, result.failures) == (engine, [])
+    assert (result.method, result.failures) == (method, [])
     assert result.findings.failed
     await check(job, compacted, client, messages[:-2])
 

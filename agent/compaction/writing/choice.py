@@ -39,7 +39,7 @@ PART_RESERVE_SHARE = 0.20
 # Share of the rest that one part takes: the second is for estimates that were too low.
 CHUNK_SHARES = (0.40, 0.15)
 MARGIN = 1.2
-# Shares of the same model's prompt limit: for the chapters shown with a part, and for all parts'
+# Shares of the same model's request limit: for the chapters shown with a part, and for all parts'
 # records when they are merged.
 PREVIOUS_SHARE = 0.20
 RECORDS_SHARE = 0.40

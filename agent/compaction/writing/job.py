@@ -74,7 +74,7 @@ class Draft:
 
 @dataclass
 class WrittenSummary:
-    """A new state of the summary, how it was made and what it took. `dollars`: what the engines
+    """A new state of the summary, how it was made and what it took. `dollars`: what the methods
     that were compared would cost, estimated. `draft`: the chapter while it is being corrected;
     `whole`: its text before it was cut."""
 

@@ -219,7 +219,7 @@ def describe_for_log(compaction: Compaction) -> dict[str, Any]:
     after = compaction.tokens_after
     return _describe_begin(compaction) | {
         "status": str(compaction.status),
-        "engine": str(compaction.method),
+        "engine": str(compaction.method),  # the logs' names for both
         "engine_reason": str(compaction.method_reason),
         "messages_after": compaction.messages_after,
         "tokens_after": after,
@@ -332,7 +332,7 @@ def make_current(
 
 
 def _remember_pauses(state: RequestState, compaction: Compaction) -> dict[str, Any]:
-    """What decides for how long prompts are kept (`agent.context.request.choose_cache_ttl`), of
+    """What decides for how long requests are cached (`agent.context.request.choose_cache_ttl`), of
     the messages that a new summary hides."""
     through = compaction.through.number if compaction.through else 0
     covered = [row for row in state.recent.rows if row.number <= through]

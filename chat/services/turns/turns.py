@@ -333,7 +333,7 @@ def append_answer(
 ) -> Message:
     """The empty row of an answer. `asked`: the estimated tokens of the request that goes out for
     it, so that they are booked if this process dies before its first checkpoint."""
-    prompt = Usage(input_tokens=asked)
+    request = Usage(input_tokens=asked)
     return append_message(
         conversation,
         head,
@@ -341,5 +341,5 @@ def append_answer(
         role=Message.Role.ASSISTANT,
         status=Message.Status.STREAMING,
         model=turn.model or conversation.model,
-        usage=mark(prompt, prompt_known=False) if asked else None,
+        usage=mark(request, request_known=False) if asked else None,
     )

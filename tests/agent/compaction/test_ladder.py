@@ -374,7 +374,7 @@ def test_the_cheaper_request_that_fits_is_chosen_and_says_why(client: Client) ->
 async def test_a_warm_prefix_by_setting_is_not_sent_where_it_would_not_fit(
     client: Client, server: DemoServer
 ) -> None:
-    """As when the API has just said that the prompt is too long."""
+    """As when the API has just said that the request is too long."""
     server.script.reply(GOOD)
     written = await summarise(job(client, policy=Policy(engine="warm prefix"), used=199_000))
     assert written.method == "serialised"
@@ -382,14 +382,14 @@ async def test_a_warm_prefix_by_setting_is_not_sent_where_it_would_not_fit(
     assert len(server.script.requests) == 1
 
 
-@pytest.mark.parametrize("engine", ["auto", "warm prefix"])
+@pytest.mark.parametrize("method", ["auto", "warm prefix"])
 async def test_what_is_written_again_is_read_from_the_messages_and_not_from_the_old_summary(
-    client: Client, server: DemoServer, engine: str
+    client: Client, server: DemoServer, method: str
 ) -> None:
     """The conversation's request holds them no longer."""
     old = {"summary": Summary(("Old.",)), "summary_through": 4}
     server.script.reply(GOOD)
-    again = job(client, context=old, warm=True, used=600, policy=Policy(engine=engine))
+    again = job(client, context=old, warm=True, used=600, policy=Policy(engine=method))
     assert (await summarise(again)).method == "serialised"
     assert "[#4 assistant]" in prompt(server.script.requests[0])
 
