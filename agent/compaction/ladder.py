@@ -116,7 +116,7 @@ async def _write(job: Job) -> WrittenSummary:
     if text is not None:
         return _append(job, result, text)
     if choice.skipped or choice.method != Method.EXTRACT:  # not by setting
-        if not job.policy.extract_on_failure or not await _waited_for(job):
+        if not job.policy.extract_on_failure or not await _is_waited_for(job):
             raise SummaryRejected(result.failures[-1].cause, result.failures)
         result.method = Method.EXTRACT
     result.findings += _find_unread(job)
@@ -172,8 +172,8 @@ def _find_unread(job: Job) -> Findings:
     return Findings(left_out=[ends], unread_messages=len(covered), unread_tokens=tokens)
 
 
-async def _waited_for(job: Job) -> bool:
-    return job.waited_for is None or await job.waited_for()
+async def _is_waited_for(job: Job) -> bool:
+    return job.is_waited_for is None or await job.is_waited_for()
 
 
 async def _with_files(job: Job) -> Job:

@@ -20,7 +20,7 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import get_language, gettext_noop
 
 from agent.messages import result_text
-from chat.html.answer_facts import AnswerFacts
+from chat.html.answer_details import AnswerDetails
 from chat.html.content_blocks import (
     Part,
     draw_block,
@@ -51,21 +51,21 @@ _ELSEWHERE = re.compile(r'<a href="[^"]*/([0-9a-f-]{36})/#message-\d+">(#\d+)</a
 
 
 def render_message(
-    message: Message, variants: Variants | None = None, facts: AnswerFacts | None = None
+    message: Message, variants: Variants | None = None, details: AnswerDetails | None = None
 ) -> str:
     """`_render_article`, marked where the message is left out: that is no part of what is cached,
     and the page changes it without another article."""
-    html = _render_article(message, variants, facts)
+    html = _render_article(message, variants, details)
     if message.left_out:
         html = mark_safe(html.replace("<article", "<article data-left-out", 1))
     return html
 
 
 def _render_article(
-    message: Message, variants: Variants | None = None, facts: AnswerFacts | None = None
+    message: Message, variants: Variants | None = None, details: AnswerDetails | None = None
 ) -> str:
     """The `<article>` of one message, with the way to its siblings where it has any. Assistant
-    messages are read with `message.turn`. `facts`: of a page that it is a part of."""
+    messages are read with `message.turn`. `details`: of a page that it is a part of."""
     turn = message.turn if message.role == Message.Role.ASSISTANT else None
     key = None
     if message.status != Message.Status.STREAMING and message.pk:
@@ -80,7 +80,7 @@ def _render_article(
     def article() -> str:
         return render_to_string(
             "chat/transcript/message.html",
-            _message_context(message, turn, variants, facts or AnswerFacts([message])),
+            _message_context(message, turn, variants, details or AnswerDetails([message])),
         )
 
     html = draw_safely(f"message {message.pk}", article, lambda: _source_article(message))
@@ -111,7 +111,7 @@ def _without_strangers(html: str, message: Message) -> str:
 
 
 def _message_context(
-    message: Message, turn: Turn | None, variants: Variants | None, facts: AnswerFacts
+    message: Message, turn: Turn | None, variants: Variants | None, details: AnswerDetails
 ) -> dict[str, Any]:
     parts = _parts(message, turn)
     context: dict[str, Any] = {
@@ -119,8 +119,8 @@ def _message_context(
         "parts": parts,
         "variants": variants,
         "copyable": any(part["kind"] == "text" and part["html"] for part in parts),
-        "only_tools": _only_results(message),
-        "facts": facts.describe(message),
+        "only_tools": _holds_only_results(message),
+        "details": details.describe(message),
     }
     if turn is None:
         return context
@@ -136,7 +136,7 @@ def _message_context(
     return context
 
 
-def _only_results(message: Message) -> bool:
+def _holds_only_results(message: Message) -> bool:
     return bool(message.blocks) and all(
         isinstance(block, dict) and str(block.get("type", "")).endswith(RESULT_SUFFIX)
         for block in list_blocks(message)
@@ -147,7 +147,7 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
     """The message's blocks as the template draws them. The results of our own tools are shown with
     their calls, and the message that holds the results shows nothing."""
     blocks = join_cut_texts(list_blocks(message))
-    if message.turn_id and message.role == Message.Role.USER and _only_results(message):
+    if message.turn_id and message.role == Message.Role.USER and _holds_only_results(message):
         return []
     ended = find_server_results(blocks) | _find_ends(message, blocks)
     running = turn is not None and turn.status in Turn.ACTIVE

@@ -135,7 +135,7 @@ def _make_job(task: compaction_jobs.SummaryTask, own: Client, writer: Client) ->
         edited=task.edited,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
         read=lambda ids: in_db(attachments.read_files, ids),
-        waited_for=lambda: in_db(compaction_jobs.takes_extract, compaction.pk),
+        is_waited_for=lambda: in_db(compaction_jobs.takes_extract, compaction.pk),
         time_up=Deadline(compaction, seconds).pass_by if seconds else None,
     )
 

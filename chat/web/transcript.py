@@ -16,7 +16,7 @@ from agent.context.summary import Summary
 from agent.search.excerpts import make_excerpt
 from agent.search.lexical import Query, matches_title, parse_query
 from chat.engine.projects import list_sections
-from chat.html.answer_facts import AnswerFacts
+from chat.html.answer_details import AnswerDetails
 from chat.html.content_blocks import list_blocks
 from chat.html.divider import render_divider
 from chat.html.message import render_message
@@ -139,10 +139,10 @@ def render_items(
     """Messages, each with the divider of the compaction that reaches to it."""
     dividers = _dividers(conversation, messages)
     among = find_variants(conversation, messages)
-    facts = AnswerFacts(messages)
+    details = AnswerDetails(messages)
     items: list[Item] = []
     for message in messages:
-        html = render_message(message, among.get(message.pk), facts)
+        html = render_message(message, among.get(message.pk), details)
         marked = mark_summarised(html, message.number, summarised)
         items.append({"kind": "message", "number": message.number, "html": marked})
         if compaction := dividers.get(message.pk):

@@ -111,7 +111,7 @@ class Api:
         answer = self.script.take(request)
         if answer is not None and answer.error is not None:
             return self._error(answer.error)
-        return None if self._let_in(request) else self._error(HttpError(401))
+        return None if self._has_key(request) else self._error(HttpError(401))
 
     async def _receive(self, http: web.Request, endpoint: Endpoint) -> RecordedRequest:
         raw = await http.read()
@@ -144,7 +144,7 @@ class Api:
 
     def _refusal(self, request: RecordedRequest, tokens: int) -> HttpError | None:
         """The error by which the API itself would turn the request down."""
-        if not self._let_in(request):
+        if not self._has_key(request):
             return HttpError(401)
         if len(request.raw) > MAX_BODY_BYTES:
             return HttpError(413)
@@ -155,7 +155,7 @@ class Api:
             return HttpError(400, "; ".join(request.violations))
         return None
 
-    def _let_in(self, request: RecordedRequest) -> bool:
+    def _has_key(self, request: RecordedRequest) -> bool:
         headers = request.headers
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
         key = headers.get("x-api-key") or (bearer.strip() if scheme.lower() == "bearer" else "")

@@ -146,7 +146,7 @@ def assert_sound(made: Plan, messages: Sequence[AgentMessage]) -> None:
 def assert_under_target(
     made: Plan, context: Context, policy: Policy, fixed: int, first: AgentMessage | None
 ) -> None:
-    """Tail, fixed parts and the new chapter are under the target, unless nothing but the last
+    """Recent messages, fixed parts and the new chapter are under the target, unless nothing but the last
     exchange, or of a long one its last round of tools, was kept."""
     limits = context.limits
     kept = sum(count_sent_tokens(m, limits) for m in [*made.keep, *filter(None, [first])])

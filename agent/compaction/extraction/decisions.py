@@ -243,8 +243,8 @@ def _is_changed(sentence: str, value: str) -> bool:
     for match in CHANGED.finditer(sentence):
         between = sentence[match.end() : start] or sentence[end : match.start()]
         if len(between.split()) <= LINK_WORDS and len(between) <= STATING_CHARACTERS:
-            beside = not between.strip() and sentence[: match.start()].strip()
-            return bool(beside) or _is_linked(sentence, value)
+            follows = not between.strip() and sentence[: match.start()].strip()
+            return bool(follows) or _is_linked(sentence, value)
     return False
 
 

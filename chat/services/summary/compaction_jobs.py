@@ -147,11 +147,11 @@ def complete(task: SummaryTask, written: CompactedContext) -> bool:
         # Locked, so that no turn adopts it between this check and the end.
         rows = Compaction.objects.select_for_update(of=("self",)).select_related("first", "through")
         compaction = rows.get(pk=task.compaction.pk)
-        waited_for = compaction.turn_id is not None
+        is_waited_for = compaction.turn_id is not None
         unchanged = conversation.compaction_id == compaction.replaces_id and covers_the_same(task)
         if unchanged and end(
             compaction,
-            Compaction.Status.COMPLETED if waited_for else Compaction.Status.READY,
+            Compaction.Status.COMPLETED if is_waited_for else Compaction.Status.READY,
             chapters=[chapter.as_dict() for chapter in result.chapters],
             summary=written.summary.text,
             method=result.method,
@@ -160,7 +160,7 @@ def complete(task: SummaryTask, written: CompactedContext) -> bool:
             tokens_after=written.tokens,
             messages_after=written.context.message_count,
         ):
-            if waited_for:
+            if is_waited_for:
                 make_current(conversation, compaction, written_for=task.state)
                 announce_end(compaction)
                 group = conversation_group(conversation.pk)

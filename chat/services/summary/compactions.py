@@ -275,7 +275,7 @@ def fail_if_abandoned(compaction_id: int, *, pickup_over: bool) -> Compaction:
     """The row, after failing it where no worker has taken it up in time, or its worker is not heard
     of any more. Not where this process was held up itself."""
     compaction = Compaction.objects.get(pk=compaction_id)
-    if compaction.status == Compaction.Status.RUNNING and leases.keeper.may_judge():
+    if compaction.status == Compaction.Status.RUNNING and leases.keeper.may_end_others():
         if compaction.worker_pid is None:
             failed = pickup_over and fail(compaction_id, NOT_TAKEN_UP)
         else:
@@ -296,10 +296,10 @@ def fail_abandoned(compaction_id: int) -> bool:
 
 def cancel(conversation_id: UUID) -> bool:
     """Cancel the running compaction; its worker notices at its next heartbeat."""
-    waited_for = Compaction.objects.filter(
+    waiting = Compaction.objects.filter(
         conversation=conversation_id, status=Compaction.Status.RUNNING, turn__isnull=False
     ).first()
-    return waited_for is not None and fail(waited_for.pk, CANCELLED, cancelled=True)
+    return waiting is not None and fail(waiting.pk, CANCELLED, cancelled=True)
 
 
 def fail_all_of(turn_id: int) -> None:

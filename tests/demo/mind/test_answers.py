@@ -128,12 +128,8 @@ def test_a_conversation_of_demo_answers_is_valid() -> None:
     for text in SHORT[:6]:
         messages.append(said(text))
         request = chat(*messages)
-        assert (
-            find_violations(
-                request, window=DEMO_MODEL.window, request_tokens=count_request_tokens(request)
-            )
-            == []
-        )
+        size = count_request_tokens(request)
+        assert find_violations(request, window=DEMO_MODEL.window, request_tokens=size) == []
         messages.append(replied(answer(request)))
 
 

@@ -215,7 +215,7 @@ def write_gaps(talk: Conversation) -> None:
 def test_no_byte_of_what_is_left_out_is_sent_and_all_of_it_comes_back(
     user: User, rolls: list[int], choices: list[tuple[int, bool]], chapters: int
 ) -> None:
-    """Whatever is left out of the tail or of chapters that quote it, alone or with its exchange."""
+    """Whatever is left out of the recent messages or of chapters that quote it, alone or with its exchange."""
     talk = make_conversation(
         owner=user,
         messages=write_history(rolls)[: len(WORDS)],
@@ -224,8 +224,8 @@ def test_no_byte_of_what_is_left_out_is_sent_and_all_of_it_comes_back(
     )
     prompts = [m.number for m in load_state(talk.pk).context.messages if m.is_prompt]
     for prompt in prompts[1 : chapters + 1]:
-        tail = load_state(talk.pk).context.messages
-        make_compaction(talk, quote([m for m in tail if m.number < prompt]), through=prompt - 1)
+        recent = load_state(talk.pk).context.messages
+        make_compaction(talk, quote([m for m in recent if m.number < prompt]), through=prompt - 1)
     before = sent(talk)
     count = talk.messages.count()
     for choice, whole in choices:

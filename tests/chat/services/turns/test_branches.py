@@ -417,8 +417,8 @@ def test_any_sequence_leaves_one_sound_branch(user: User, steps: list[tuple[str,
                 turn = opening.turn
                 answer(turn)
             elif step == "compact":
-                tail = load_state(talk.pk).context.messages
-                if len(tail) > 3:
+                recent = load_state(talk.pk).context.messages
+                if len(recent) > 3:
                     make_compaction(talk, "So far.")
             elif chosen is not None and step in ("edit", "regenerate"):
                 answer({"edit": edit, "regenerate": regenerate}[step](talk, chosen.number))
