@@ -88,8 +88,8 @@ def take_turn(user: Any, conversation: Any) -> Stopwatch:
 
 
 def measure_turns(lengths: list[int], conversations: int, turns: int) -> dict[str, list[Stopwatch]]:
-    """The turns with so many recent messages by their number ("1000", and "1000.first" for the first ones of
-    conversations). Tails take turns."""
+    """The turns by the number of recent messages ("1000", and "1000.first" for the first ones of
+    conversations). The numbers take turns."""
     from tests.chat.factories import make_user
 
     user = make_user("bench")

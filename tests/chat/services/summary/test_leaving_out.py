@@ -215,7 +215,8 @@ def write_gaps(talk: Conversation) -> None:
 def test_no_byte_of_what_is_left_out_is_sent_and_all_of_it_comes_back(
     user: User, rolls: list[int], choices: list[tuple[int, bool]], chapters: int
 ) -> None:
-    """Whatever is left out of the recent messages or of chapters that quote it, alone or with its exchange."""
+    """Whatever is left out of the recent messages or of chapters that quote it, alone or with its
+    exchange."""
     talk = make_conversation(
         owner=user,
         messages=write_history(rolls)[: len(WORDS)],
