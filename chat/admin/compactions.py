@@ -69,7 +69,7 @@ SUMMARY_ROW = (
 )
 
 
-def make_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
+def make_table_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
     """One line of a table of compactions."""
     return {
         "link": admin_link(row, f"#{row.pk}"),

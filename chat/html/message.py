@@ -21,8 +21,8 @@ from django.utils.translation import get_language, gettext_noop
 
 from agent.messages import result_text
 from chat.html.answer_details import AnswerDetails
+from chat.html.attached import PagePart
 from chat.html.content_blocks import (
-    Part,
     draw_block,
     draw_source,
     draw_source_text,
@@ -42,9 +42,9 @@ from chat.html.tool_row import (
 from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 
-VERSION = 14  # of the HTML; count up when it changes, so that cached pages are rendered anew
+HTML_VERSION = 14  # of the HTML; count up when it changes, so that cached pages are rendered anew
 MOST_ROWS = 500  # of tools in one message
-CACHE_SECONDS = 7 * 24 * 3600
+HTML_CACHE_SECONDS = 7 * 24 * 3600
 
 # As `chat.html.markdown.link_numbers` makes them.
 _ELSEWHERE = re.compile(r'<a href="[^"]*/([0-9a-f-]{36})/#message-\d+">(#\d+)</a>')
@@ -73,7 +73,7 @@ def _render_article(
         # The neighbours too: one of them may be deleted, and another one written.
         among = ":".join(str(each) for each in astuple(variants)) if variants else ""
         shown = f"{message.status}:{message.sent_in_part}:{state}:{among}"
-        key = f"message:{VERSION}:{get_language()}:{message.pk}:{shown}"
+        key = f"message:{HTML_VERSION}:{get_language()}:{message.pk}:{shown}"
         if html := cache.get(key):
             return mark_safe(html)
 
@@ -87,7 +87,7 @@ def _render_article(
     # Without the space around it, which parsers place differently.
     html = mark_safe(_without_strangers(html, message).strip())
     if key and not (turn and turn.status in Turn.ACTIVE):
-        cache.set(key, html, CACHE_SECONDS)
+        cache.set(key, html, HTML_CACHE_SECONDS)
     return html
 
 
@@ -143,7 +143,7 @@ def _holds_only_results(message: Message) -> bool:
     )
 
 
-def _parts(message: Message, turn: Turn | None) -> list[Part]:
+def _parts(message: Message, turn: Turn | None) -> list[PagePart]:
     """The message's blocks as the template draws them. The results of our own tools are shown with
     their calls, and the message that holds the results shows nothing."""
     blocks = join_cut_texts(list_blocks(message))
@@ -153,7 +153,7 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
     running = turn is not None and turn.status in Turn.ACTIVE
     left_out = [block for block in blocks if _is_unmade(block, ended)]
 
-    def part(block: Any) -> Part | None:
+    def part(block: Any) -> PagePart | None:
         kind = str(block.get("type", "")) if isinstance(block, dict) else ""
         if kind.endswith("tool_use"):
             if _is_unmade(block, ended):
@@ -178,7 +178,7 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
     return _bound([each for each in parts if each])
 
 
-def _bound(parts: list[Part]) -> list[Part]:
+def _bound(parts: list[PagePart]) -> list[PagePart]:
     """The parts without rows of tools above MOST_ROWS, which are only counted: no page could draw
     thousands."""
     rows = [index for index, part in enumerate(parts) if part["kind"] in ("tool", "result")]

@@ -16,8 +16,7 @@ from agent.compaction.failures import SummaryRejected, list_failures
 from agent.compaction.policy import BACKGROUND, Origin
 from agent.compaction.writing.job import Job, WrittenSummary
 from agent.context.assemble import Context, assemble
-from agent.engine import CompactedContext, rewrite_chapter
-from agent.engine import compact as compact_context
+from agent.engine import CompactedContext, compact_context, rewrite_chapter
 from agent.errors import AgentError
 from agent.model.client import Client
 from agent.model.unreported import Spent

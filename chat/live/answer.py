@@ -30,7 +30,7 @@ from agent.loop import (
 from agent.messages import RawTokens, RealTokens
 from agent.model.api_errors import TOO_LONG_WORDS
 from agent.model.client import require_end
-from agent.model.reply import Event, Outcome, Reply, read_outcome
+from agent.model.reply import Outcome, Reply, StreamEvent, read_outcome
 from chat.db.threads import finish_despite_cancel, in_db_with_retries
 from chat.engine import model_server
 from chat.engine.state import RequestState
@@ -271,13 +271,13 @@ class AnswerSteps:
                 self._live.asked = RealTokens(0)
             raise
 
-    def _rest_after(self, events: Sequence[Event]) -> float:
+    def _rest_after(self, events: Sequence[StreamEvent]) -> float:
         """Not after the events that open a reply: the first delta goes out at once."""
         if not any(event["type"] == "content_block_delta" for event in events):
             return 0
         return min(MAX_REST_SECONDS, REST_SECONDS + REST_PER_ANSWER * self._count_answers())
 
-    async def _show_events(self, events: Sequence[Event], reply: Reply) -> None:
+    async def _show_events(self, events: Sequence[StreamEvent], reply: Reply) -> None:
         """Fold a batch of events into the reply, and send on what a reader sees of them."""
         text = thought = ""
         for event in events:

@@ -55,7 +55,7 @@ def find_recent(owner_id: int) -> int:
     return ids.values_list("message_id", flat=True)[RECENT - 1 : RECENT].first() or 0
 
 
-def load_conversation(owner_id: int, terms: Sequence[Term], conversation_id: UUID) -> Candidates:
+def load_of_conversation(owner_id: int, terms: Sequence[Term], conversation_id: UUID) -> Candidates:
     """All messages of a conversation."""
     # By its id, not as one of a set: so the index has them in order.
     entries = SearchEntry.objects.filter(

@@ -120,7 +120,7 @@ def report_progress(compaction: Compaction, text: str) -> None:
 def charge_compaction(compaction: Compaction, spent: Spent) -> None:
     """Charge the model calls to the compaction and its conversation, once, before the result is
     handed in: they cost the same if it was cancelled or if they produced nothing useful."""
-    cost = charges.charge_compaction(compaction, spent)
+    cost = charges.charge_spent(compaction, spent)
     if not (spent or spent.open):
         return
     log.info(

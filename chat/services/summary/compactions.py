@@ -205,7 +205,7 @@ def announce_end(compaction: Compaction) -> None:
     )
     if compaction.turn_id is not None or swapped_in:
         group = conversation_group(compaction.conversation_id)
-        emit_later(group, lambda: from_rows.compaction_completed(compaction))
+        emit_later(group, lambda: from_rows.compression_completed(compaction))
     if swapped_in and (left := compaction.audit.get("left")):
         metrics.STATEMENTS_LEFT.inc(len(left))
     transaction.on_commit(
@@ -374,4 +374,4 @@ def _mark_compacting(turn_id: int) -> None:
 
 
 def _tell_start(compaction: Compaction) -> None:
-    emit(conversation_group(compaction.conversation_id), from_rows.compaction_started(compaction))
+    emit(conversation_group(compaction.conversation_id), from_rows.compression_started(compaction))

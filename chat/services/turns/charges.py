@@ -45,7 +45,7 @@ def describe_unbooked(spent: Spent) -> dict[str, Any]:
     return {"usage": mark(usage, request_known=False) | {UNBOOKED: True}, "cost": cost}
 
 
-def charge_compaction(compaction: Compaction, spent: Spent) -> float:
+def charge_spent(compaction: Compaction, spent: Spent) -> float:
     """Charge calls to the compaction and its conversation, in place of what `charge_kept` may have
     charged; US dollars."""
     usage, cost = add_up(spent)

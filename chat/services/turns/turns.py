@@ -38,7 +38,7 @@ LEASE_SHARE = 0.8  # share of LEASE_SECONDS
 
 
 # An answer that is being written: the id of its message, its text, what counts its cost so far.
-Draft = tuple[int, str, Callable[[], dict[str, Any] | None]]
+Unstored = tuple[int, str, Callable[[], dict[str, Any] | None]]
 
 
 class TurnEnded(Exception):
@@ -192,7 +192,7 @@ def void_thinking(turn_id: int) -> None:
     Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
 
 
-def checkpoint(turn_ids: Sequence[int], texts: Sequence[Draft]) -> set[int]:
+def checkpoint(turn_ids: Sequence[int], texts: Sequence[Unstored]) -> set[int]:
     """Store the text of the answers of the turns that a process runs, and what those have cost so
     far.
 

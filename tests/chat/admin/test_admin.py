@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertInHTML
 
-from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.chapter import Chapter, WrittenPart
 from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.policy import Method, Reason
 from agent.compaction.writing.job import WrittenSummary
@@ -878,7 +878,7 @@ def test_what_left_the_summary_is_put_back_by_who_may_change_it(
     staff: Client, client: Client
 ) -> None:
     written = "## Decisions\n- Roses it is [#1]\n- Tulips too [#2]"
-    chapter = Chapter("## Decisions\n- Roses it is [#1]", 1, 3, parts=(Part(1, 3, written),))
+    chapter = Chapter("## Decisions\n- Roses it is [#1]", 1, 3, parts=(WrittenPart(1, 3, written),))
     row = make_compaction(make_conversation(messages=4), chapters=[chapter.as_dict()])
     assert ">Tulips too [#2]</td>" in html(staff.get(page_url(row)))
     (gone,) = list_unsent([chapter])

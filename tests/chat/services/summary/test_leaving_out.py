@@ -70,7 +70,7 @@ def result(number: int, *more: dict[str, Any]) -> Written:
 
 def change(talk: Conversation, number: int, *, whole: bool = False, back: bool = False) -> bool:
     pk = talk.messages.get(number=number).pk
-    service = leaving_out.put_back if back else leaving_out.leave_out
+    service = leaving_out.put_message_back if back else leaving_out.leave_message_out
     rebuilt = service(talk.owner, talk.pk, pk, whole=whole)
     talk.refresh_from_db()
     return rebuilt
@@ -257,7 +257,7 @@ def test_nothing_is_left_out_while_an_answer_is_written(user: User) -> None:
 def test_nobody_leaves_out_what_is_not_theirs(user: User) -> None:
     talk = make_conversation(messages=2)
     with pytest.raises(Conversation.DoesNotExist):
-        leaving_out.leave_out(user, talk.pk, talk.messages.get(number=1).pk, whole=False)
+        leaving_out.leave_message_out(user, talk.pk, talk.messages.get(number=1).pk, whole=False)
 
 
 def test_only_the_shown_branch_can_be_changed(user: User) -> None:
