@@ -51,7 +51,7 @@ def _describe_rewrite(compaction: Compaction) -> str:
     if preview is None:
         return "It is not the current summary and cannot be written again."
     tokens = format_tokens(preview.tokens)
-    how = METHOD_WORDS[preview.engine]
+    how = METHOD_WORDS[preview.method]
     if preview.cost is None:
         return f"It reads {tokens} tokens, at a price that is not known. {how}"
     return f"It reads {tokens} tokens, for {format_price(preview.cost, preview.most)}. {how}"

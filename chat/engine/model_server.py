@@ -48,7 +48,7 @@ def server_url() -> str:
 def load_endpoint(name: str) -> Endpoint:
     """Where a model is asked, by its name. Raises AgentError."""
     if provider := split_name(name)[0]:
-        return providers.load_endpoint(provider)
+        return providers.load_provider_endpoint(provider)
     return _own_endpoint()
 
 

@@ -16,8 +16,7 @@ from agent.compaction.failures import SummaryRejected, list_failures
 from agent.compaction.policy import BACKGROUND, Origin
 from agent.compaction.writing.job import Job, WrittenSummary
 from agent.context.assemble import Context, assemble
-from agent.engine import CompactedContext, rewrite_chapter
-from agent.engine import compact as compact_context
+from agent.engine import CompactedContext, compact_context, rewrite_chapter
 from agent.errors import AgentError
 from agent.model.client import Client
 from agent.model.unreported import Spent
@@ -135,7 +134,7 @@ def _make_job(task: compaction_jobs.SummaryTask, own: Client, writer: Client) ->
         edited=task.edited,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
         read=lambda ids: in_db(attachments.read_files, ids),
-        waited_for=lambda: in_db(compaction_jobs.takes_extract, compaction.pk),
+        is_waited_for=lambda: in_db(compaction_jobs.takes_extract, compaction.pk),
         time_up=Deadline(compaction, seconds).pass_by if seconds else None,
     )
 

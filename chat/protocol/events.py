@@ -107,7 +107,7 @@ class CompressionCompleted(Event):
     messages_after: int
     trigger: str
     why: str
-    engine: str
+    engine: str  # the method; the frame's name for it
     note: str
     after_message_id: int
     html: str

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import QuerySet
 from django.db.models.functions import Left
 
-from agent.compaction.chapters.chapter import Part
+from agent.compaction.chapters.chapter import WrittenPart
 from agent.compaction.chapters.outlook import read_headline
 from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.instructions.pins import Pin
@@ -148,7 +148,7 @@ def _load_places(
 
 
 def _place_chapters(
-    chapters: Sequence[Part], places: dict[int, tuple[int, datetime]]
+    chapters: Sequence[WrittenPart], places: dict[int, tuple[int, datetime]]
 ) -> list[ChapterEntry]:
     entries = []
     start = 0

@@ -38,7 +38,7 @@ class Preview:
     tokens_after: int
     cost: float | None
     most: float | None
-    engine: Method | None
+    method: Method | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class RewritePreview:
     tokens: int
     cost: float | None
     most: float | None
-    engine: Method
+    method: Method
 
 
 class _Price(NamedTuple):
@@ -56,7 +56,7 @@ class _Price(NamedTuple):
 
     cost: float
     most: float
-    engine: Method | None
+    method: Method | None
 
 
 def preview_rewrite(version: Compaction) -> RewritePreview | None:
@@ -68,12 +68,12 @@ def preview_rewrite(version: Compaction) -> RewritePreview | None:
     before = summaries.read_chapters_before(version)
     price = _price(state, planned, before, version.focus)
     known = _has_prices(state)
-    assert price.engine is not None
+    assert price.method is not None
     return RewritePreview(
         tokens=sum(state.limits.factor.apply(message.tokens) for message in planned.summarise),
         cost=price.cost if known else None,
         most=price.most if known else None,
-        engine=price.engine,
+        method=price.method,
     )
 
 
@@ -108,7 +108,7 @@ def _preview(state: RequestState, extent: Extent) -> Preview:
         tokens_after=tokens_after,
         cost=price.cost + cached if known else None,
         most=price.most + cached if known else None,
-        engine=price.engine,
+        method=price.method,
     )
 
 

@@ -76,7 +76,7 @@ def _describe(conversation: Conversation, preview: Preview) -> dict[str, Any]:
         "kept": kept,
         "keeps": gettext("Keeps {kept}").format(kept=kept),
         "price": format_price(preview.cost, preview.most),
-        "how": METHOD_WORDS[preview.engine],
+        "how": METHOD_WORDS[preview.method],
     }
 
 

@@ -146,8 +146,8 @@ def assert_sound(made: Plan, messages: Sequence[AgentMessage]) -> None:
 def assert_under_target(
     made: Plan, context: Context, policy: Policy, fixed: int, first: AgentMessage | None
 ) -> None:
-    """Tail, fixed parts and the new chapter are under the target, unless nothing but the last
-    exchange, or of a long one its last round of tools, was kept."""
+    """Recent messages, fixed parts and the new chapter are under the target, unless nothing but the
+    last exchange, or of a long one its last round of tools, was kept."""
     limits = context.limits
     kept = sum(count_sent_tokens(m, limits) for m in [*made.keep, *filter(None, [first])])
     target = int(TARGET_OF_TRIGGER * policy.trigger_tokens(limits))

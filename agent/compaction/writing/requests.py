@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
-from agent.clock import format_day, format_moment
+from agent.clock import format_local_day, format_local_moment
 from agent.compaction.skills import FULL, Skill
 from agent.compaction.writing.outline import find_handles
 from agent.context.api_messages import text_block
@@ -143,7 +143,7 @@ def serialise(message: AgentMessage, limit: int = MESSAGE_CHARACTERS) -> str:
     at most `limit` characters; no text in it can leave the transcript or pass for another
     message."""
     body = _HEADER.sub(_ESCAPED, defuse(_shortened(message, limit)))
-    time = f" · {format_moment(message.at, message.zone)}" if message.at else ""
+    time = f" · {format_local_moment(message.at, message.zone)}" if message.at else ""
     return f"[#{message.number} {message.role}{time}]\n{body}"
 
 
@@ -253,7 +253,7 @@ def _outline(messages: Sequence[AgentMessage]) -> Iterator[str]:
     """A line for each message, and one before them wherever a day begins."""
     day, handles = "", find_handles(messages)
     for message in messages:
-        began = format_day(message.at, message.zone) if message.at else day
+        began = format_local_day(message.at, message.zone) if message.at else day
         if began != day:
             day = began
             yield day
@@ -267,7 +267,7 @@ def render_outline_line(message: AgentMessage, handle: str | None = None) -> str
     return f"#{message.number} {message.role}: {defuse(handle)}"
 
 
-class Part(NamedTuple):
+class TranscriptPart(NamedTuple):
     """A run of messages, and its tokens once serialised."""
 
     messages: Sequence[AgentMessage]
@@ -280,10 +280,10 @@ def split_messages(
     factor: Factor,
     counter: TokenCounter,
     characters: float = inf,
-) -> list[Part]:
+) -> list[TranscriptPart]:
     """Runs of messages of at most `room` tokens and so many characters once serialised, each of at
     least one message; a call stays with its results."""
-    parts = [Part([], 0)]
+    parts = [TranscriptPart([], 0)]
     length = 0
     for message in messages:
         text = serialise(message)
@@ -291,10 +291,10 @@ def split_messages(
         run, used = parts[-1]
         full = used + size > room or length + len(text) > characters
         if run and full and not message.holds_tool_results:
-            parts.append(Part([message], size))
+            parts.append(TranscriptPart([message], size))
             length = len(text)
         else:
-            parts[-1] = Part([*run, message], used + size)
+            parts[-1] = TranscriptPart([*run, message], used + size)
             length += len(text)
     return parts
 

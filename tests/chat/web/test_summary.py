@@ -13,7 +13,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertInHTML
 
 from accounts.models import User
-from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.chapter import Chapter, WrittenPart
 from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.instructions.pins import Pin, PinState
@@ -262,7 +262,7 @@ def test_a_source_is_proposed_among_the_messages_that_the_summary_covers(
     assert numbers[0] == ("3", "data-supports")
     assert {number for number, _ in numbers} == {"1", "2", "3"}
     assert "<mark>photos</mark>" in shown
-    leaving_out.leave_out(user, talk.pk, talk.messages.get(number=3).pk, whole=False)
+    leaving_out.leave_message_out(user, talk.pk, talk.messages.get(number=3).pk, whole=False)
     shown = words(browser.get(url("summary_sources", talk, version), asked))
     assert 'data-cite="3"' not in shown
     nothing = words(browser.get(url("summary_sources", talk, version), {"said": "[#1]"}))
@@ -526,7 +526,7 @@ def test_the_divider_and_the_event_tell_how_it_was_made(
     html = divider(talk, **values)
     assert said in html
     version = Compaction.objects.get()
-    told = from_rows.compaction_completed(version)
+    told = from_rows.compression_completed(version)
     assert (told.trigger, told.engine) == (version.occasion, version.method)
     assert told.note == ("" if said.startswith("·") else explain_compaction(version))
     assert ("divider-note" in html) == bool(told.note)
@@ -778,7 +778,7 @@ def test_those_without_room_are_counted_in_the_dialog_and_the_divider(
 def shortened(talk: Conversation) -> Compaction:
     """A summary of which two statements left."""
     written = "## Decisions\n- Roses it is [#1]\n- Tulips <b>too</b> [#2]\n\n## Overview\nA bed."
-    parts = (Part(1, 8, written),)
+    parts = (WrittenPart(1, 8, written),)
     chapter = Chapter("## Decisions\n- Roses it is [#1]", 1, 8, parts=parts)
     return make_compaction(talk, chapters=[chapter.as_dict()])
 
@@ -824,7 +824,9 @@ def test_of_many_that_left_only_those_of_one_range_are_shown(
     browser: Client, talk: Conversation
 ) -> None:
     parts = tuple(
-        Part(first, first + 1, "\n".join(f"- Bulb {first}-{n} [#{first}]" for n in range(30)))
+        WrittenPart(
+            first, first + 1, "\n".join(f"- Bulb {first}-{n} [#{first}]" for n in range(30))
+        )
         for first in (1, 3)
     )
     version = make_compaction(talk, chapters=[Chapter("- A [#1]", 1, 4, parts=parts).as_dict()])

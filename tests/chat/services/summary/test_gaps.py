@@ -160,10 +160,10 @@ def test_quotes_go_with_a_message_that_is_left_out_and_those_of_the_new_text_are
     told = [replace(each, quotes=quotes).as_dict() for each in read_chapters(version)]
     Compaction.objects.filter(pk=version.pk).update(chapters=told)
     third = talk.messages.get(number=3).pk
-    leaving_out.leave_out(user, talk.pk, third, whole=False)
+    leaving_out.leave_message_out(user, talk.pk, third, whole=False)
     assert chapters(talk)[0].quotes == ()
     assert "the tip 10" not in everything_stored(talk)
-    leaving_out.put_back(user, talk.pk, third, whole=False)
+    leaving_out.put_message_back(user, talk.pk, third, whole=False)
     heading = "## Decisions\n"
     doubted = SUMMARY.replace(
         heading, f"{heading}- The evening was not dear, judged by its bill [#3]\n"
