@@ -1,5 +1,5 @@
 """Doubted statements that are given back to a model: the messages to show it, and what its answers
-make of the record. `agent.compaction.writing.correction` asks."""
+make of the record. `agent.compaction.writing.mending` asks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -16,7 +16,7 @@ from agent.audit.facts.words import clean, find_content_words
 from agent.authorship.typed import read_typed_words
 from agent.clock import to_local
 from agent.messages import AgentMessage, Block, file_text, is_file, plain_text
-from agent.search.values import is_serial, simplify_numbers
+from agent.search.exact_values import is_serial, simplify_numbers
 
 UNVERIFIED = "(unverified)"
 FENCE = re.compile(r"\s*(?:```|~~~)")

@@ -25,7 +25,7 @@ from agent.audit.facts.values import Value, find_values
 from agent.audit.facts.words import clean, find_content_words
 from agent.audit.unsupported_names import find_foreign_names
 from agent.messages import AgentMessage, plain_text
-from agent.search.values import find_identifiers, is_serial
+from agent.search.exact_values import find_identifiers, is_serial
 
 BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 # What no longer holds, and may only have stood in an earlier chapter, is said before the arrow.

@@ -32,8 +32,8 @@ from agent.compaction.chapters.superseding import (
 )
 from agent.compaction.extraction.decisions import ValueChange, find_decisions
 from agent.compaction.extraction.extract import extract
-from agent.compaction.extraction.files import list_touched_files
 from agent.compaction.extraction.phrases import Phrases, choose_phrases
+from agent.compaction.extraction.touched_files import list_touched_files
 from agent.compaction.failures import Failure, SummaryRejected
 from agent.compaction.instructions.named import Named
 from agent.compaction.instructions.pins import Pin
@@ -51,9 +51,9 @@ from agent.compaction.writing.deadline import OutOfTime, finish_in_time
 from agent.compaction.writing.drafting import cut_draft, cut_statements
 from agent.compaction.writing.job import Job, WrittenSummary, choose_form, convert_to_raw
 from agent.compaction.writing.methods import WRITERS
-from agent.compaction.writing.requests import TranscriptPart as RequestPart
+from agent.compaction.writing.summary_requests import TranscriptPart as RequestPart
 from agent.context.assemble import measure
-from agent.context.shortening.texts import shorten_text
+from agent.context.shortening.text_previews import shorten_text
 from agent.context.summary import CURRENT_WORK, DECISIONS, FILES
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import AgentMessage, RawTokens

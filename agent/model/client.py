@@ -21,7 +21,7 @@ from agent.attachments import Read, fill_in_files, list_file_ids_in
 from agent.context.request import ReplySettings, Request, encode_body
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.model.api_errors import stream_error, translate_errors
-from agent.model.connections import ConnectionsAhead, leave_unread
+from agent.model.connecting import ConnectionsAhead, leave_unread
 from agent.model.listing import ModelInfo, read_list
 from agent.model.parsing import LARGE, is_stream, not_the_api, read_object
 from agent.model.reply import Reply, StreamEvent, split_into_events

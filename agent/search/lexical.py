@@ -16,7 +16,7 @@ from unicodedata import category, combining, normalize
 
 from snowballstemmer import stemmer
 
-from agent.search.values import find_identifiers
+from agent.search.exact_values import find_identifiers
 
 Term = tuple[str, ...]  # one token, or several that stand together
 BEGUN = "*"  # after a token: one that begins so

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from agent.compaction.policy import Policy
-from agent.compaction.writing.requests import WORDS_PER_TOKEN
+from agent.compaction.writing.summary_requests import WORDS_PER_TOKEN
 from agent.context.assemble import BASE_PROMPT
 from agent.messages import AgentMessage, RawTokens
 from agent.tokens import Limits, TokenCounter

@@ -18,7 +18,7 @@ from chat import tasks
 from chat.admin.base import admin_link, list_url, page_url
 from chat.errors import RefusalCode, Refused
 from chat.html.figures import format_price, format_tokens
-from chat.html.methods import METHOD_WORDS
+from chat.html.method_words import METHOD_WORDS
 from chat.live.enqueuing import put_in_queue
 from chat.models import Compaction
 from chat.queries.preview import preview_rewrite

@@ -21,8 +21,8 @@ from django.utils.safestring import SafeString, mark_safe
 from agent.audit.evidence import MOST_DIGITS
 from agent.audit.quotes import Quote
 from chat.html import markdown
+from chat.html.folded_quotes import mark_quotes, show_quotes
 from chat.html.moments import format_moment
-from chat.html.quotes import mark_quotes, show_quotes
 from chat.models import Conversation, Message, ModelProfile
 
 PREVIEW = 120  # characters of a message in a table

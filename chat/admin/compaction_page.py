@@ -11,7 +11,7 @@ from agent.compaction.policy import Method
 from chat.admin.base import list_details, list_url, render_summary_html, with_previews
 from chat.html.compaction_words import describe_cause
 from chat.models import Compaction, Message
-from chat.queries.summaries import list_quotes, read_chapters
+from chat.queries.summary_versions import list_quotes, read_chapters
 
 MAX_COVERED = 200  # messages on a compaction's page
 MAX_LEFT = 200  # statements that left the summary

@@ -26,7 +26,7 @@ from chat.engine.state import load_state, load_states
 from chat.html.figures import format_money, format_tokens
 from chat.html.plot import render_context_plot
 from chat.models import Compaction, Conversation, Message
-from chat.queries.summaries import list_quotes
+from chat.queries.summary_versions import list_quotes
 
 MAX_COMPACTIONS = 50  # on a conversation's page
 DOUBTED = "; the model's server reported far too few tokens"

@@ -23,7 +23,7 @@ from agent.model_names import split_name
 from agent.tokens import TokenCounter
 from chat import metrics
 from chat.db.threads import call_with_connection, in_db, in_db_with_retries
-from chat.engine import attachments, providers, rights
+from chat.engine import attachment_contents, providers, rights
 from chat.engine.providers import Endpoint
 
 log = structlog.get_logger(__name__)
@@ -93,7 +93,7 @@ def _check(request: Request) -> None:
 
 
 async def _read(ids: Sequence[str]) -> Mapping[str, bytes]:
-    return await in_db(attachments.read_files, ids)
+    return await in_db(attachment_contents.read_files, ids)
 
 
 def get_client() -> Client:

@@ -27,13 +27,13 @@ from chat.html.compaction_words import explain_compaction, is_stopgap, name_occa
 from chat.html.content_blocks import render_source
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
+from chat.html.folded_quotes import mark_quotes, show_quotes
 from chat.html.markdown import render_markdown
 from chat.html.message import HTML_CACHE_SECONDS, HTML_VERSION
-from chat.html.quotes import mark_quotes, show_quotes
 from chat.html.render_budget import RenderBudget
 from chat.html.summarised import CHAPTER_RANGE
 from chat.models import Compaction, Message
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 
 # How the audit marks a bullet: at its end, after a space, which an attribute cannot hold.
 _UNVERIFIED = re.compile(rf"(?<!\s)\s+{re.escape(UNVERIFIED)}(?=\s*(?:</li>|</p>|<ul>|<ol>))")

@@ -10,7 +10,7 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext, gettext_noop
 
 from agent.messages import Block
-from agent.tools.names import read_own_name
+from agent.tools.mcp_names import read_own_name
 from chat.html.attached import PagePart, draw_stored
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_seconds

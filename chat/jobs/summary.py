@@ -21,10 +21,10 @@ from agent.errors import AgentError
 from agent.model.client import Client
 from agent.model.unreported import Spent
 from chat.db.threads import UNAVAILABLE, in_db
-from chat.engine import attachments, model_server
+from chat.engine import attachment_contents, model_server
 from chat.engine.providers import Endpoint
 from chat.models import Compaction
-from chat.queries import summaries
+from chat.queries import summary_versions
 from chat.services.summary import compaction_jobs, compactions, gaps
 from chat.services.turns import leases
 
@@ -123,7 +123,7 @@ def _make_job(task: compaction_jobs.SummaryTask, own: Client, writer: Client) ->
     # Of a summary whose middle is written again, what comes later would only mislead.
     begins = task.plan.summarise[0].number
     earlier = [chapter for chapter in task.chapters if chapter.through < begins]
-    job = summaries.make_job(
+    job = summary_versions.make_job(
         state, task.plan, earlier, model=compaction.model, focus=compaction.focus
     )
     seconds = state.policy.deadline_seconds
@@ -133,7 +133,7 @@ def _make_job(task: compaction_jobs.SummaryTask, own: Client, writer: Client) ->
         ask_own=own.complete,
         edited=task.edited,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
-        read=lambda ids: in_db(attachments.read_files, ids),
+        read=lambda ids: in_db(attachment_contents.read_files, ids),
         is_waited_for=lambda: in_db(compaction_jobs.takes_extract, compaction.pk),
         time_up=Deadline(compaction, seconds).pass_by if seconds else None,
     )

@@ -31,7 +31,7 @@ from chat.protocol.events import (
     TurnFinished,
     TurnStarted,
 )
-from chat.queries.summaries import has_ready
+from chat.queries.summary_versions import has_ready
 from chat.queries.tree import find_newest_variant
 
 

@@ -12,9 +12,9 @@ from agent.compaction.chapters.chapter import WrittenPart
 from agent.compaction.chapters.outlook import read_headline
 from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.instructions.pins import Pin
-from agent.context.shortening.texts import shorten_text
+from agent.context.shortening.text_previews import shorten_text
 from chat.models import Conversation, Message
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 
 PAGE = 100  # turns that are listed at once
 WORDS = 80  # characters of each

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from agent.search import lexical
 from agent.search.lexical import Query
 from agent.search.signs import find_signs
-from chat.engine.attachments import append_file_texts, find_text_file_ids
+from chat.engine.attachment_contents import append_file_texts, find_text_file_ids
 from chat.models import Conversation, Message
 from chat.queries.candidates import find_by_signs, load_all, load_best, load_of_conversation
 

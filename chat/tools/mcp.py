@@ -18,7 +18,7 @@ from chat.engine.tools import list_mcp_tools
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, McpServer
 from chat.models.notices import Notice
-from chat.services.library.files import inspect_file
+from chat.services.library.file_types import inspect_file
 from chat.services.site import mcp_servers
 from chat.services.turns.turns import set_notice
 

@@ -18,7 +18,7 @@ from chat.db.threads import in_db
 from chat.errors import RefusalCode, Refused
 from chat.html.divider import list_chapters, render_divider
 from chat.html.figures import format_price, format_tokens
-from chat.html.methods import METHOD_WORDS
+from chat.html.method_words import METHOD_WORDS
 from chat.live.admission import Sender
 from chat.live.runner import runner
 from chat.models import Compaction, Conversation

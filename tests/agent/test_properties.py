@@ -13,7 +13,7 @@ from agent.compaction.chapters.statements import list_statements
 from agent.compaction.chapters.unsent import NOTHING_FITS
 from agent.compaction.plan import Plan, apply_compaction, find_protected_first, plan_compaction
 from agent.compaction.policy import TARGET_OF_TRIGGER, ContextLoad, Policy, Trigger, find_trigger
-from agent.compaction.writing.requests import serialise, split_messages
+from agent.compaction.writing.summary_requests import serialise, split_messages
 from agent.context.api_messages import MISSING_RESULT
 from agent.context.assemble import Context, assemble, measure, render_summary_texts
 from agent.context.shortening.previews import count_sent_tokens

@@ -35,7 +35,7 @@ from chat.services.site import providers
 from chat.services.summary import compaction_jobs, compactions
 from chat.services.turns import endings
 from chat.services.turns.endings import TurnOutcome
-from chat.services.turns.history import change_history
+from chat.services.turns.message_changes import change_history
 from chat.services.turns.turns import next_lease_end
 
 PASSWORD = "correct horse battery"

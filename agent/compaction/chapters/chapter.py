@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from agent.audit.quotes import Quote
 from agent.clock import Days, join_days
 from agent.compaction.instructions.pins import Pin
-from agent.search.values import IndexEntry
+from agent.search.exact_values import IndexEntry
 
 
 class WrittenPart(NamedTuple):

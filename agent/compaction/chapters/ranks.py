@@ -11,7 +11,7 @@ from agent.audit.grounding import REPLACED
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.statements import Statement
 from agent.compaction.chapters.superseding import ChapterLine, find_replacement
-from agent.search.values import IndexEntry, Weight, normalise
+from agent.search.exact_values import IndexEntry, Weight, normalise
 
 _DONE = re.compile(r"\s*[-*+]\s+\W*(?:done|cancelled|canceled)\b", re.I)
 _VALUE = re.compile(r"\d|`")

@@ -28,7 +28,13 @@ from agent.compaction.extraction.decision_wordings import (
     UNSURE,
 )
 from agent.messages import AgentMessage
-from agent.search.values import IndexEntry, Weight, find_identifiers, find_index_entries, normalise
+from agent.search.exact_values import (
+    IndexEntry,
+    Weight,
+    find_identifiers,
+    find_index_entries,
+    normalise,
+)
 
 LONGEST = 160  # characters of a sentence that is kept whole
 # Words beside its value of a sentence that is there to state it; characters where a script writes

@@ -13,7 +13,7 @@ from agent.compaction.failures import Failure
 from agent.compaction.policy import Method, Reason
 from agent.compaction.skills import INSTRUCTIONS
 from agent.compaction.writing.job import Job, choose_form, count_instruction_tokens, make_form
-from agent.compaction.writing.requests import (
+from agent.compaction.writing.summary_requests import (
     NOTES_CHARACTERS,
     Form,
     TranscriptPart,

@@ -39,11 +39,11 @@ from agent.compaction.writing.continuing import (
     list_unwritten,
     read_complete,
 )
-from agent.compaction.writing.correction import Correction, plan_correction
 from agent.compaction.writing.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
-from agent.compaction.writing.requests import Form, build_serialised_request
+from agent.compaction.writing.mending import Correction, plan_correction
+from agent.compaction.writing.summary_requests import Form, build_serialised_request
 from agent.context.request import Request
-from agent.context.shortening.texts import shorten_text
+from agent.context.shortening.text_previews import shorten_text
 from agent.errors import AgentError, gettext_noop
 from agent.messages import AgentMessage, RawTokens
 from agent.model.reply import Reply

@@ -14,7 +14,7 @@ from agent.compaction.instructions.pins import Pin
 from agent.compaction.plan import Plan, apply_compaction
 from agent.compaction.policy import Method, Policy, Reason
 from agent.compaction.skills import SKILLS, Skill
-from agent.compaction.writing.requests import Form
+from agent.compaction.writing.summary_requests import Form
 from agent.context.assemble import Context, measure
 from agent.context.request import Request
 from agent.messages import AgentMessage, RawTokens, RealTokens

@@ -14,7 +14,7 @@ from agent.compaction.writing.choice import (
 )
 from agent.compaction.writing.drafting import write_checked_text, write_part, write_text
 from agent.compaction.writing.job import Job, WrittenSummary, choose_form
-from agent.compaction.writing.requests import (
+from agent.compaction.writing.summary_requests import (
     Form,
     TranscriptPart,
     build_merge_request,

@@ -18,7 +18,7 @@ from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionPrepared
-from chat.queries.summaries import load_covered, read_chapters, read_chapters_before
+from chat.queries.summary_versions import load_covered, read_chapters, read_chapters_before
 from chat.services.summary.compactions import (
     CANCELLED,
     CHANGED,

@@ -29,7 +29,7 @@ from chat.engine.state import RequestState, load_state
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
-from chat.queries.summaries import find_ready, load_covered
+from chat.queries.summary_versions import find_ready, load_covered
 from chat.services.turns import leases
 from chat.services.turns.charges import charge_kept
 from chat.services.turns.turns import TurnEnded, next_lease_end

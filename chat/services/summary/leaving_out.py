@@ -17,7 +17,7 @@ from chat.protocol.events import MessagesLeftOut
 from chat.queries.exchanges import load_exchange, select_paired
 from chat.services.library.conversations import lock_message, refuse_if_hidden
 from chat.services.summary import gaps
-from chat.services.turns.history import update_messages
+from chat.services.turns.message_changes import update_messages
 
 
 def leave_message_out(user: User, conversation_id: UUID, message_id: int, *, whole: bool) -> bool:

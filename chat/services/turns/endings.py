@@ -25,7 +25,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.services.library import search_index
 from chat.services.summary import compactions
-from chat.services.turns.history import change_history, update_messages
+from chat.services.turns.message_changes import change_history, update_messages
 from chat.services.turns.turns import append_answer, find_head, find_open_answer, text_blocks
 
 log = structlog.get_logger(__name__)

@@ -33,7 +33,7 @@ from chat.services.library.conversations import (
 )
 from chat.services.summary import compactions, preparations
 from chat.services.turns import asking
-from chat.services.turns.history import change_history, update_messages
+from chat.services.turns.message_changes import change_history, update_messages
 from chat.services.turns.times import tell_time_again
 from chat.services.turns.turns import (
     NewMessage,

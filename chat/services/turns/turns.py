@@ -29,7 +29,7 @@ from chat.protocol.events import TurnNotice
 from chat.protocol.pasted import convert_to_stored
 from chat.services.library import search_index
 from chat.services.people.rate_limit import count_turn
-from chat.services.turns.history import change_history
+from chat.services.turns.message_changes import change_history
 from chat.services.turns.times import tell_time
 
 log = structlog.get_logger(__name__)

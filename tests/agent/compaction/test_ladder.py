@@ -19,8 +19,8 @@ from agent.compaction.plan import apply_compaction
 from agent.compaction.policy import Method, Policy, Reason
 from agent.compaction.skills import HEADINGS, INSTRUCTIONS
 from agent.compaction.writing.choice import MOST_REJECTED, choose
-from agent.compaction.writing.correction import MOST_STATEMENTS
 from agent.compaction.writing.job import WrittenSummary
+from agent.compaction.writing.mending import MOST_STATEMENTS
 from agent.context.assemble import Context, assemble, measure
 from agent.context.request import ReplySettings
 from agent.context.summary import Summary

@@ -31,7 +31,7 @@ from chat.jobs import summary as jobs
 from chat.models import Compaction, Conversation, Turn
 from chat.queries import preview
 from chat.queries.outline import load_outline
-from chat.queries.summaries import plan_for
+from chat.queries.summary_versions import plan_for
 from chat.services.summary import compaction_jobs, compactions, preparations, rewrites, summaries
 from chat.services.turns import charges, sweep
 from demo.api.protocol import ScriptedReply, text

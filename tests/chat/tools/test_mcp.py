@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from agent.errors import ToolError
 from agent.tools import mcp
-from agent.tools.names import declare_name
+from agent.tools.mcp_names import declare_name
 from chat.db.threads import in_db
 from chat.models import Conversation, McpServer, Message, Turn
 from chat.services.turns.rounds import STOPPED

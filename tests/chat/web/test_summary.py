@@ -17,7 +17,7 @@ from agent.compaction.chapters.chapter import Chapter, WrittenPart
 from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.instructions.pins import Pin, PinState
-from agent.search.values import IndexEntry
+from agent.search.exact_values import IndexEntry
 from chat.db.threads import in_db
 from chat.engine.model_server import get_counter
 from chat.engine.state import load_state
@@ -28,7 +28,7 @@ from chat.live.runner import Runner
 from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
 from chat.queries.preview import preview_compactions
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 from chat.services.summary import leaving_out, summaries
 from tests.chat.factories import (
     add_messages,

@@ -30,7 +30,7 @@ from agent.compaction.instructions.pins import Pin
 from agent.compaction.policy import Policy
 from agent.context.summary import CURRENT_WORK
 from agent.messages import RawTokens
-from agent.search.values import IndexEntry, Weight
+from agent.search.exact_values import IndexEntry, Weight
 from agent.tokens import Factor, Limits
 from tests.agent.conversations import COUNTER
 

@@ -20,7 +20,7 @@ from agent.model.unreported import Spent
 from chat.engine.state import load_state
 from chat.errors import Refused
 from chat.models import Compaction, Conversation, Turn
-from chat.queries.summaries import has_ready, plan_for
+from chat.queries.summary_versions import has_ready, plan_for
 from chat.services.summary import compaction_jobs, compactions, rewrites, summaries
 from chat.services.turns import branches, endings, requests, sweep, turns
 from chat.services.turns.endings import TurnOutcome

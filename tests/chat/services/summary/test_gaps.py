@@ -13,11 +13,11 @@ from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.gaps import GAP
 from agent.compaction.instructions.pins import Pin, PinState
 from agent.compaction.policy import Origin
-from agent.search.values import IndexEntry
+from agent.search.exact_values import IndexEntry
 from chat import tasks
 from chat.engine.state import load_state
 from chat.models import Compaction, Conversation
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 from chat.services.summary import compactions, gaps, leaving_out, preparations, summaries
 from chat.services.turns import branches, requests
 from chat.services.turns.turns import NewMessage

@@ -22,14 +22,14 @@ from agent.compaction.writing.job import WrittenSummary
 from agent.context.assemble import assemble
 from agent.messages import AgentMessage, plain_text
 from agent.model.rules import find_violations
-from agent.search.values import IndexEntry
+from agent.search.exact_values import IndexEntry
 from chat import tasks
 from chat.engine.state import load_state
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation
 from chat.queries.export import export_json, export_markdown
 from chat.queries.outline import load_outline
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 from chat.services.summary import compaction_jobs, gaps, leaving_out, summaries
 from chat.services.turns import branches, requests
 from chat.services.turns.turns import NewMessage

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from agent.clock import format_local_day, format_local_moment
 from agent.compaction.skills import FULL, Skill
-from agent.compaction.writing.outline import find_handles
+from agent.compaction.writing.handles import find_handles
 from agent.context.api_messages import text_block
 from agent.context.assemble import DEFUSED, Context, assemble
 from agent.context.request import ReplySettings, Request
-from agent.context.shortening.texts import HEAD, TAIL, preview_text
+from agent.context.shortening.text_previews import HEAD, TAIL, preview_text
 from agent.messages import (
     AgentMessage,
     Block,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.extraction.files import list_touched_files
+from agent.compaction.extraction.touched_files import list_touched_files
 from agent.compaction.ladder import summarise
 from agent.compaction.policy import ChapterForm, Method, Policy
 from agent.context.summary import FILES

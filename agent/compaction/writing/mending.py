@@ -10,7 +10,7 @@ from agent.audit.audit import Findings, Mistake
 from agent.audit.correction import ShownMessage, find_places
 from agent.compaction.writing.choice import THINKING_TOKENS, text_fits
 from agent.compaction.writing.job import Job
-from agent.compaction.writing.requests import defuse, serialise
+from agent.compaction.writing.summary_requests import defuse, serialise
 from agent.context.api_messages import text_block
 from agent.context.request import Request
 from agent.messages import AgentMessage, plain_text
