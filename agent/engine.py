@@ -1,7 +1,7 @@
 """The one way into the engine: from a conversation as it is to the next step.
 
 Meter the context, ask for the next step, do it, and ask again until the step is to send. Nothing
-here reads a clock, a database or a network; only `compact_context` asks a model.
+here reads a clock, a database or a network; only `run_compaction` asks a model.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -359,7 +359,7 @@ class CompactedContext:
 Count = Callable[[Context], Awaitable[int | None]]
 
 
-async def compact_context(
+async def run_compaction(
     job: Job, *, before: int = 0, count: Count | None = None
 ) -> CompactedContext:
     """Write the next state of the summary. Stores nothing. `count` asks the server for the size of

@@ -56,9 +56,9 @@ class Writer:
 
 def _invent_words(source: random.Random) -> Iterator[str]:
     """Different words; the most frequent of them are the stop words, as in a language."""
-    from agent.search.lexical import STOP_WORDS
+    from agent.search.lexical import SEARCH_STOP_WORDS
 
-    made = dict.fromkeys(sorted(word for word in STOP_WORDS if len(word) > 2))
+    made = dict.fromkeys(sorted(word for word in SEARCH_STOP_WORDS if len(word) > 2))
     starts, rest = STARTS.split(), SYLLABLES.split()
     while len(made) < WORDS:
         start = source.choices(starts, range(len(starts), 0, -1))[0]

@@ -22,10 +22,10 @@ from agent.engine import (
     Compact,
     MeteredContext,
     Prune,
-    compact_context,
     meter,
     next_step,
     plan_next,
+    run_compaction,
     trim_if_needed,
 )
 from agent.messages import AgentMessage, Block, Role
@@ -92,7 +92,7 @@ class Chat:
             ask_own=ask,
         )
         try:
-            done = await compact_context(job)
+            done = await run_compaction(job)
         except SummaryRejected as error:
             print(f"[not compacted: {error}]\n")
             return

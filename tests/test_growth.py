@@ -18,7 +18,7 @@ import pytest
 from agent.audit import answers, audit, evidence
 from agent.audit.facts import words
 from agent.audit.quotes import Given, GivenQuotes, Quote
-from agent.audit.word_runs import LONGEST
+from agent.audit.word_runs import LONGEST_PASSAGE
 from agent.authorship.reported import find_reported
 from agent.authorship.typed import TypedText
 from agent.compaction.chapters import chapter, outlook, superseding
@@ -294,7 +294,7 @@ def borne_out(text: str) -> None:
     text = text[: int(len(text) * AUDITED)]
     said = [AgentMessage(1, "user", [{"type": "text", "text": f"{text}. It is 5, after all"}], 9)]
     quotes = GivenQuotes(
-        {"- It is 5 [#2]": [Given((2,), text[:LONGEST]), Given((), "it is 5")]}, said
+        {"- It is 5 [#2]": [Given((2,), text[:LONGEST_PASSAGE]), Given((), "it is 5")]}, said
     )
     audit.audit("- It is 5 [#2]", evidence.Source(said), quotes)
     lines = [Quote(line, 1, line) for line in text.splitlines()]

@@ -24,7 +24,14 @@ from agent.audit.facts.names import find_names
 from agent.audit.facts.speakers import SPEAKERS
 from agent.audit.facts.values import Value, find_values
 from agent.audit.facts.words import clean, find_content_words, is_cjk
-from agent.audit.grounding import BULLET, LONGEST, REPLACED, Verdict, check_bullet, find_claims
+from agent.audit.grounding import (
+    BULLET,
+    LONGEST_STATEMENT,
+    REPLACED,
+    Verdict,
+    check_bullet,
+    find_claims,
+)
 from agent.search.exact_values import find_identifiers
 
 NEAR = 4  # messages before and after the cited one in which it is looked for after its neighbours
@@ -127,7 +134,7 @@ def mend_citations(line: str, source: Source, heading: str, *, doubted: bool = T
     if (
         not find_citations(line)
         or REPLACED.match(line)
-        or len(body) > LONGEST
+        or len(body) > LONGEST_STATEMENT
         or not source.unreadable.isdisjoint(cited)
     ):
         return line

@@ -32,7 +32,7 @@ BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 REPLACED = re.compile(r"\s*[-*+] Replaced: .*?(?:→|->|=>)")
 _TIMES = re.compile(r"\b(?:once|twice|times|thrice) $", re.I)
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
-LONGEST = 4_000  # characters of one statement: what is longer is none
+LONGEST_STATEMENT = 4_000  # characters of one statement: what is longer is none
 OPPOSITE = "the messages that it cites say the opposite"
 UNRELATED = "it has too few words of the messages that it cites"
 SHORTEST_NAME = 20  # characters of an exact name without a letter, such as a telephone number
@@ -57,7 +57,7 @@ def check_bullet(line: str, source: Source, heading: str) -> Verdict:
     holds = line[replaced.end() :] if replaced else BULLET.sub("", line, count=1)
     body = clean(strip_citations(holds))
     cited = [number for number in find_citations(line) if number in source]
-    if len(body) > LONGEST:
+    if len(body) > LONGEST_STATEMENT:
         return Verdict(False, "it is too long for one statement")
     said = source.look_up(line)
     if heading == GOALS and cited:
@@ -114,7 +114,7 @@ def _is_question(text: str) -> bool:
 def check_sentence(sentence: str, source: Source) -> Verdict:
     """A sentence that cites nothing, looked up in all messages."""
     body = clean(sentence)
-    values, exact = find_claims(body[:LONGEST])
+    values, exact = find_claims(body[:LONGEST_STATEMENT])
     missing = [value.text for value in values if not source.all.says(value)]
     missing += [each for each in exact if not source.all.holds(each)]
     if not missing:

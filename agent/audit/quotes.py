@@ -35,7 +35,7 @@ from agent.audit.grounding import (
     find_claims,
 )
 from agent.audit.rewording import denies_in_its_words, list_reworded, remove_words
-from agent.audit.word_runs import LONGEST, WordRuns
+from agent.audit.word_runs import LONGEST_PASSAGE, WordRuns
 from agent.authorship.typed import read_typed_words
 from agent.context.api_messages import text_block
 from agent.messages import AgentMessage, plain_text
@@ -168,7 +168,7 @@ class GivenQuotes:
         """Where words stand, whole: in a message that is named with them, in one that the statement
         cites, or else in the only one that has them."""
         wanted = WordRuns(given.words).tokens
-        if not wanted or len(given.words) > LONGEST:
+        if not wanted or len(given.words) > LONGEST_PASSAGE:
             return None
         named = [n for n in dict.fromkeys([*given.numbers, *cited]) if n in self._messages]
         for number in named:

@@ -8,7 +8,7 @@ from unicodedata import category
 
 from agent.audit.facts.words import CJK, clean, is_cjk
 
-LONGEST = 500  # characters of what is looked for, and of a sentence on either side
+LONGEST_PASSAGE = 500  # characters of what is looked for, and of a sentence on either side
 MOST_SIGNS = 4  # beside a word, that are a part of what it says
 _TOKEN = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 # Not after a number: it may be a day.
@@ -42,15 +42,15 @@ class WordRuns:
         first = self.tokens.count(" ", 0, at)
         start, _ = self._places[first]
         _, end = self._places[first + tokens.count(" ") - 2]
-        if end - start > 2 * LONGEST:  # with a drawing or so between the words
+        if end - start > 2 * LONGEST_PASSAGE:  # with a drawing or so between the words
             return None
         start -= _count_signs(self._text[max(0, start - MOST_SIGNS) : start][::-1])
         end += _count_signs(self._text[end : end + MOST_SIGNS])
-        begin = max(0, start - LONGEST)
+        begin = max(0, start - LONGEST_PASSAGE)
         for stop in _STOP.finditer(self._text, begin, start):
             begin = stop.end()
-        after = _STOP.search(self._text, end, end + LONGEST)
-        passage = self._text[begin : after.start() if after else end + LONGEST]
+        after = _STOP.search(self._text, end, end + LONGEST_PASSAGE)
+        passage = self._text[begin : after.start() if after else end + LONGEST_PASSAGE]
         return " ".join(self._text[start:end].split()), passage
 
 

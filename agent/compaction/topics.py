@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import log, sqrt
 
 from agent.messages import AgentMessage, plain_text
-from agent.search.lexical import WORD
+from agent.search.lexical import SEARCH_WORD
 
 PAUSE = 3_600.0  # seconds; a shorter one does not end a topic
 BLOCK = 6  # messages before a place, and after it, that are compared
@@ -65,7 +65,7 @@ def _measure_cohesion(messages: Sequence[AgentMessage], places: Sequence[int]) -
 
 def _count_words(message: AgentMessage) -> Mapping[str, int]:
     texts = [block for block in message.blocks if block["type"] == "text"]
-    words = WORD.findall(plain_text(texts)[:CHARACTERS].lower())
+    words = SEARCH_WORD.findall(plain_text(texts)[:CHARACTERS].lower())
     pairs = (a + b for a, b in pairwise(words) if len(a) == len(b) == 1)
     return Counter([*(word[:STEM] for word in words if len(word) > 1), *pairs])
 

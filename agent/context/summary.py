@@ -21,7 +21,7 @@ KNOWN_HEADINGS = {
     CURRENT_WORK,
 }
 PINS_HEADING = "# Standing instructions of the user"
-LEFT_OUT = "- ({count} earlier ones are left out here for lack of room.)"
+PINS_LEFT_OUT = "- ({count} earlier ones are left out here for lack of room.)"
 INDEX_HEADING = "## Index of exact values (from the user's messages)"
 # Between the parts of a stored summary: a line across in Markdown.
 SEPARATOR = "\n\n* * *\n\n"

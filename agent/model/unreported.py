@@ -13,7 +13,7 @@ from agent.tokens import Factor, TokenCounter
 
 # The field of a stored usage that marks an estimate: of the output alone, or of the request too.
 ESTIMATED = "estimated"
-OUTPUT, ALL = "output", "all"
+ONLY_OUTPUT, WHOLE_USAGE = "output", "all"
 
 
 def estimate_usage(
@@ -44,7 +44,7 @@ def is_estimated(usage: Mapping[str, Any] | None) -> bool:
 
 def mark(usage: Usage, *, request_known: bool) -> dict[str, Any]:
     """An estimated usage as it is stored."""
-    return usage.as_dict() | {ESTIMATED: OUTPUT if request_known else ALL}
+    return usage.as_dict() | {ESTIMATED: ONLY_OUTPUT if request_known else WHOLE_USAGE}
 
 
 @dataclass(eq=False)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from agent.search.lexical import (
     BEGUN,
     LONGEST_TOKEN,
-    WORD,
+    SEARCH_WORD,
     Query,
     compose,
-    find_words,
+    find_search_words,
     fold,
     simplify_word,
 )
@@ -74,7 +74,7 @@ class Excerpts:
             if start >= 0:
                 yield start, start + len(bare), bare
             return
-        for word in set(find_words(text)) - self._others:
+        for word in set(find_search_words(text)) - self._others:
             if token := self._match(word):
                 yield from ((start, start + len(word), token) for start in _places(text, word))
             else:
@@ -98,7 +98,7 @@ def _places(text: str, word: str) -> Iterator[int]:
     start = text.find(word)
     while start >= 0:
         end = start + len(word)
-        before, here = WORD.match(text, max(0, start - 1)), WORD.match(text, start)
+        before, here = SEARCH_WORD.match(text, max(0, start - 1)), SEARCH_WORD.match(text, start)
         if here and here.end() == end and (not start or not before or before.end() <= start):
             yield start
         start = text.find(word, end)

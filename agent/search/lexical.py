@@ -27,7 +27,7 @@ LEAST_BEGUN = 3  # characters of a word that is looked for by its beginning
 LONGEST_LITERAL = 1_000  # characters; SQLite's LIKE takes 50,000 bytes
 MOST_TERMS, MOST_PHRASES = 40, 10  # of a query: a pasted page asks for its first words
 
-NEIGHBOURS = 2  # messages on each side whose scores count for one too
+REACH = 2  # messages on each side whose scores count for one too
 
 # Scripts without spaces between words, in which each character is a token: Thai to Khmer, then
 # Chinese, Japanese and Korean.
@@ -35,7 +35,7 @@ ALONE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-WORD = re.compile(rf"[{ALONE}]|[^\W_{ALONE}]+|[^\x00-\x7f\s]")
+SEARCH_WORD = re.compile(rf"[{ALONE}]|[^\W_{ALONE}]+|[^\x00-\x7f\s]")
 _BETWEEN = {code: " " for code in range(128) if not chr(code).isalnum()}
 _QUOTES = '"“”'
 _QUOTED = re.compile(r'"([^"]{2,400})"|“([^”]{2,400})”')
@@ -49,7 +49,7 @@ same she should shouldn so some such t tell than that the their theirs them them
 these they this those through to too under until up ve very was wasn we were weren what when where
 which while who whom why will with won would wouldn you your yours yourself yourselves
 """
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+SEARCH_STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 _english = stemmer("english")
 _stemming = Lock()  # a stemmer keeps its word in itself
@@ -61,12 +61,12 @@ _stemming = Lock()  # a stemmer keeps its word in itself
 def tokenise(text: str) -> list[str]:
     """The tokens of a text in order: ASCII letters and digits only, so that no full-text engine
     takes one apart, whatever the text holds."""
-    return [token for word in find_words(compose(text)) for token in fold(word)]
+    return [token for word in find_search_words(compose(text)) for token in fold(word)]
 
 
-def find_words(text: str) -> list[str]:
-    """Everything that `WORD` matches, in order; six times as fast where the text is ASCII."""
-    return text.translate(_BETWEEN).split() if text.isascii() else WORD.findall(text)
+def find_search_words(text: str) -> list[str]:
+    """All that `SEARCH_WORD` matches, in order; six times as fast where the text is ASCII."""
+    return text.translate(_BETWEEN).split() if text.isascii() else SEARCH_WORD.findall(text)
 
 
 def compose(text: str) -> str:
@@ -137,7 +137,7 @@ def parse_query(text: str, *, typing: bool = False) -> Query:
     terms = dict.fromkeys([*phrases[:MOST_PHRASES], *begun, *single])
     words: list[tuple[Term, ...]] = [(term,) for term in single]
     if begun:
-        *_, unfinished = find_words(text)
+        *_, unfinished = find_search_words(text)
         finished = [term for term in single if term[0] not in fold(unfinished)]
         words = [*((term,) for term in finished), (*begun, fold(unfinished)[:1])]
     exact = {value.casefold().strip() for value in [*quoted, *find_identifiers(text)]} - {""}
@@ -169,7 +169,7 @@ def list_asked(text: str) -> tuple[tuple[Term, ...], ...]:
 
 def _last(text: str) -> str:
     """The last word as the index would have it if it went on; "" where too little is there."""
-    last = simplify_word(found[-1]) if (found := find_words(text)) else ""
+    last = simplify_word(found[-1]) if (found := find_search_words(text)) else ""
     return last if LEAST_BEGUN <= len(last) <= LONGEST_TOKEN else ""
 
 
@@ -179,15 +179,16 @@ def matches_title(title: str, text: str) -> bool:
     title, text = compose(title), compose(text)
     if text.casefold() in title.casefold():
         return True
-    *whole, last = find_words(text) or [""]
+    *whole, last = find_search_words(text) or [""]
     held = set(tokenise(title))
     return (
         bool(last)
-        and all(w.casefold() in STOP_WORDS or held.issuperset(fold(w)) for w in whole)
+        and all(w.casefold() in SEARCH_STOP_WORDS or held.issuperset(fold(w)) for w in whole)
         and (
             held.issuperset(fold(last))
             or any(
-                simplify_word(word).startswith(simplify_word(last)) for word in find_words(title)
+                simplify_word(word).startswith(simplify_word(last))
+                for word in find_search_words(title)
             )
         )
     )
@@ -195,18 +196,18 @@ def matches_title(title: str, text: str) -> bool:
 
 def _words(text: str) -> list[str]:
     """The tokens of the words that say something; of all words where none does."""
-    matches = find_words(text)
-    telling = [word for word in matches if word.casefold() not in STOP_WORDS]
+    matches = find_search_words(text)
+    telling = [word for word in matches if word.casefold() not in SEARCH_STOP_WORDS]
     found = [token for word in telling for token in fold(word)]
     return found or [token for word in matches for token in fold(word)]
 
 
 def _strip(chunk: str) -> list[str]:
     """The tokens of what stands between two spaces, without the s of an apostrophe and the like."""
-    found = find_words(chunk)
-    while found and found[-1].casefold() in STOP_WORDS:
+    found = find_search_words(chunk)
+    while found and found[-1].casefold() in SEARCH_STOP_WORDS:
         found.pop()
-    while found and found[0].casefold() in STOP_WORDS:
+    while found and found[0].casefold() in SEARCH_STOP_WORDS:
         found.pop(0)
     return [token for word in found for token in fold(word)]
 
@@ -242,7 +243,7 @@ class Documents:
     """The messages that are searched, as columns, in the order of their conversations.
 
     `lengths` are tokens, `typed` whether a person wrote it. Between two conversations stand
-    `NEIGHBOURS` rows of length 0, so that a message's neighbours are its own conversation's.
+    `REACH` rows of length 0, so that a message's neighbours are its own conversation's.
     """
 
     lengths: Sequence[int]
@@ -311,7 +312,7 @@ def _smoothed(
 ) -> list[float]:
     """Scores with what each document gains from its neighbours and its writer."""
     near, far = weights.near, weights.far
-    around = [0.0] * NEIGHBOURS
+    around = [0.0] * REACH
     rows = [*around, *scores, *around]
     return [
         (score + near * (before + after) + far * (earlier + later)) * (prior if person else 1.0)

@@ -14,7 +14,7 @@ from typing import Any
 from agent.audit.evidence import GOALS
 from agent.compaction.instructions.pins import find_pins_in
 from agent.compaction.skills import INSTRUCTIONS
-from agent.compaction.writing.handles import READ
+from agent.compaction.writing.handles import MOST_READ
 from agent.messages import AgentMessage, RawTokens, plain_text
 from bench.replay.values import Text
 from demo.api import protocol
@@ -212,7 +212,7 @@ def _list_texts(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         blocks = message["content"]
         results = any(block["type"] == "tool_result" for block in blocks)
         for text in dict.fromkeys([plain_text(blocks), *(plain_text([b]) for b in blocks)]):
-            opening = " ".join(text[:READ].split())
+            opening = " ".join(text[:MOST_READ].split())
             yield "tool" if results else message["role"], opening, text
 
 

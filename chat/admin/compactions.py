@@ -44,7 +44,13 @@ from chat.admin.compaction_filters import (
     describe_state,
 )
 from chat.admin.compaction_page import describe_compaction
-from chat.admin.explanations import METHODS, OCCASIONS, STATES, explain, list_words
+from chat.admin.explanations import (
+    METHOD_EXPLANATIONS,
+    OCCASION_EXPLANATIONS,
+    STATE_EXPLANATIONS,
+    explain,
+    list_words,
+)
 from chat.html.figures import format_cost, format_money, format_tokens
 from chat.html.moments import format_moment
 from chat.models import Compaction, Conversation
@@ -201,11 +207,11 @@ class CompactionAdmin(ReadOnlyAdmin):
     @admin.display(description="Status")
     def state_explained(self, row: Compaction) -> SafeString:
         state = describe_state(row, row.conversation)
-        return explain(state, STATES, f"state {state}")
+        return explain(state, STATE_EXPLANATIONS, f"state {state}")
 
     began = column("Trigger", _occasion, "trigger")
-    occasion_explained = column("Trigger", lambda row: explain(row.occasion, OCCASIONS))
-    method_explained = column("Method", lambda row: explain(row.method, METHODS))
+    occasion_explained = column("Trigger", lambda row: explain(row.occasion, OCCASION_EXPLANATIONS))
+    method_explained = column("Method", lambda row: explain(row.method, METHOD_EXPLANATIONS))
     messages_count = column("Messages", lambda row: f"{row.messages:,}", "messages")
     tokens = column("Tokens", _tokens, "tokens_before")
     saved = column("Saved", _saved)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from agent.compaction.policy import Method, Origin, Trigger
 
-METHODS = {
+METHOD_EXPLANATIONS = {
     Method.WARM_PREFIX: gettext_lazy(
         "The model read the conversation as its server still had it in its cache, at the cached "
         "price, and was asked for a summary."
@@ -29,7 +29,7 @@ METHODS = {
     ),
     Method.EDITED: gettext_lazy("The owner changed the summary by hand."),
 }
-OCCASIONS = {
+OCCASION_EXPLANATIONS = {
     Trigger.AUTO: gettext_lazy("The context had reached its threshold before a request."),
     Trigger.MANUAL: gettext_lazy("The owner asked for it, by /compact or the button."),
     Trigger.PREPARED: gettext_lazy("Written in the background before the threshold was reached."),
@@ -47,7 +47,7 @@ OCCASIONS = {
         "An administrator wanted it written again, or the owner of one that was written by rule."
     ),
 }
-STATES = {
+STATE_EXPLANATIONS = {
     "current": gettext_lazy("It is sent with every request."),
     "superseded": gettext_lazy("A newer version, or that of another branch, is sent in its place."),
     "reverted": gettext_lazy("The owner went back to the version before."),
@@ -57,9 +57,12 @@ STATES = {
     "cancelled": gettext_lazy("It was stopped, or something newer took its place."),
 }
 GROUPS = (
-    (gettext_lazy("Status"), STATES),
-    (gettext_lazy("Trigger: why it began"), OCCASIONS),
-    (gettext_lazy("Method: how it was written, from the best way to the last resort"), METHODS),
+    (gettext_lazy("Status"), STATE_EXPLANATIONS),
+    (gettext_lazy("Trigger: why it began"), OCCASION_EXPLANATIONS),
+    (
+        gettext_lazy("Method: how it was written, from the best way to the last resort"),
+        METHOD_EXPLANATIONS,
+    ),
 )
 
 

@@ -48,7 +48,7 @@ class RecentMessages:
     it. `pauses`: seconds from the end of a turn to what the user said next. `imported_through`: the
     number of the last answer that was imported, -1 for none."""
 
-    version: int
+    history_version: int
     through: tuple[int, int, int] | None
     rows: Sequence[Message]
     messages: MessageList
@@ -75,10 +75,10 @@ class _Kept:
         with self._lock:
             return iter(list(self._recent.items()))
 
-    def find(self, conversation_id: UUID, version: int) -> RecentMessages | None:
+    def find(self, conversation_id: UUID, history_version: int) -> RecentMessages | None:
         with self._lock:
             recent = self._recent.get(conversation_id)
-            if recent is None or recent.version != version:
+            if recent is None or recent.history_version != history_version:
                 return None
             self._recent.move_to_end(conversation_id)
             return recent
@@ -96,7 +96,7 @@ class _Kept:
 kept = _Kept()
 
 
-def new_version() -> int:
+def new_history_version() -> int:
     """One that no conversation ever had: what is kept under it is never taken for anything else,
     even if the transaction that it belongs to is rolled back."""
     return secrets.randbits(63)
@@ -114,7 +114,7 @@ def load_recent_messages(conversation: Conversation) -> RecentMessages:
 
 def extend_recent_messages(conversation: Conversation, before: int, message: Message) -> None:
     """Keep what a write has made by storing `message` at the end, where this process has what was
-    there under the version `before`. The conversation has its new version already."""
+    there under the history version `before`. The conversation has its new one already."""
     recent = kept.find(conversation.pk, before)
     if recent is None or (recent.rows and recent.rows[-1].position >= message.position):
         return
@@ -128,7 +128,7 @@ def extend_recent_messages(conversation: Conversation, before: int, message: Mes
         conversation.pk,
         replace(
             recent,
-            version=conversation.history_version,
+            history_version=conversation.history_version,
             rows=[*recent.rows, row],
             messages=messages,
             pauses=[*recent.pauses, *find_pauses([*recent.rows[-1:], row])],

@@ -19,7 +19,7 @@ from agent.context.request import CACHE_SECONDS, Ttl, choose_cache_ttl, count_br
 from agent.context.summary import Summary
 from agent.engine import MeteredContext, UsageReport, meter
 from agent.messages import RawTokens, RealTokens, Usage
-from agent.model.unreported import ALL, ESTIMATED
+from agent.model.unreported import ESTIMATED, WHOLE_USAGE
 from agent.tokens import Limits
 from chat.engine.model_profiles import limits_for, load_profile, reply_settings_for
 from chat.engine.model_server import get_counter
@@ -222,7 +222,7 @@ def _reports(row: Message, conversation: Conversation, model: str) -> bool:
         row.model == model
         and row.number >= conversation.meter_valid_from
         and Usage.from_api(row.usage).request_tokens > 0
-        and (row.usage or {}).get(ESTIMATED) != ALL
+        and (row.usage or {}).get(ESTIMATED) != WHOLE_USAGE
     )
 
 

@@ -14,9 +14,9 @@ from agent.tools.mcp_names import declare_name
 from agent.tools.memory import FORGET, RECALL, REMEMBER
 from chat.models import Conversation, McpServer, ModelProfile
 
-BUILT_IN = (SEARCH_HISTORY, READ_MESSAGES, COMPACT_CONTEXT, REMEMBER, RECALL, FORGET)
+OWN_TOOLS = (SEARCH_HISTORY, READ_MESSAGES, COMPACT_CONTEXT, REMEMBER, RECALL, FORGET)
 # What a user can switch off in a conversation.
-GROUPS: dict[str, tuple[Tool, ...]] = {
+TOOL_GROUPS: dict[str, tuple[Tool, ...]] = {
     "history": (SEARCH_HISTORY, READ_MESSAGES),
     "memory": (REMEMBER, RECALL, FORGET),
 }
@@ -37,9 +37,9 @@ def declare_tools(
 
 def list_built_in(conversation: Conversation) -> list[Tool]:
     """Our own tools but those that the user has switched off."""
-    groups = [group for name, group in GROUPS.items() if is_off(conversation, name)]
+    groups = [group for name, group in TOOL_GROUPS.items() if is_off(conversation, name)]
     off = [tool for group in groups for tool in group]
-    return [tool for tool in BUILT_IN if tool not in off]
+    return [tool for tool in OWN_TOOLS if tool not in off]
 
 
 def is_off(conversation: Conversation, name: str) -> bool:

@@ -9,7 +9,7 @@ from agent.attachments import find_reference
 from agent.messages import Block
 from chat.html.sanitiser import as_string
 
-KINDS = {"image": gettext_lazy("Image"), "document": gettext_lazy("Document")}
+KIND_WORDS = {"image": gettext_lazy("Image"), "document": gettext_lazy("Document")}
 
 PagePart = dict[str, Any]
 
@@ -19,7 +19,7 @@ def draw_attachment(block: Block) -> PagePart:
     kind = as_string(block.get("type"))
     source = block.get("source")
     media_type = as_string(source.get("media_type")) if isinstance(source, dict) else ""
-    name = as_string(block.get("title")) or KINDS[kind]
+    name = as_string(block.get("title")) or KIND_WORDS[kind]
     stored = find_reference(block)
     return {
         "kind": "attachment",

@@ -21,7 +21,7 @@ from agent.compaction.chapters.statements import list_statements
 from agent.compaction.chapters.superseding import drop_empty_sections, split_current_work
 from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.policy import Origin
-from agent.context.summary import INDEX_HEADING, LEFT_OUT, Summary
+from agent.context.summary import INDEX_HEADING, PINS_LEFT_OUT, Summary
 from chat.html.attached import PagePart
 from chat.html.compaction_words import explain_compaction, is_stopgap, name_occasion
 from chat.html.content_blocks import render_source
@@ -41,7 +41,7 @@ _ENTRIES = {
     "pins": re.compile(r"^- (?P<text>.+?)(?: \[#(?P<number>\d+)\])?$", re.M),
     "index": re.compile(r"^- (?P<text>.+?) \[#(?P<number>\d+)\] ?(?P<words>.*)$", re.M),
 }
-_LEFT_OUT = re.compile(re.escape(LEFT_OUT).replace(re.escape("{count}"), r"(\d+)"))
+_LEFT_OUT = re.compile(re.escape(PINS_LEFT_OUT).replace(re.escape("{count}"), r"(\d+)"))
 
 
 def render_divider(compaction: Compaction) -> str:
@@ -105,7 +105,7 @@ def render_summary_parts(text: str, chapters: Sequence[Chapter] = ()) -> list[Pa
     if parts:
         parts[-1]["newest"] = True
     left_out = count_left_out(summary.instructions)
-    pins = summary.instructions.removeprefix(LEFT_OUT.format(count=left_out))
+    pins = summary.instructions.removeprefix(PINS_LEFT_OUT.format(count=left_out))
     work, _, index = summary.appendix.partition(INDEX_HEADING)
     if work.strip():
         parts.append({"kind": "work", "html": _summary_html(work, quotes)})

@@ -22,7 +22,7 @@ class MarkdownFence:
         self.nested = False  # another one has begun in it
 
     def read_line(self, line: str) -> bool:
-        """Whether a line, without its indentation, ends the fence."""
+        """Take in a line, without its indentation; whether it ends the fence."""
         found = _FENCE.match(line)
         marker, holds_markdown = self._open[-1]
         if not found or not found[1].startswith(marker):

@@ -6,7 +6,7 @@ from django.template.loader import render_to_string
 
 from agent.compaction.policy import Origin
 from agent.messages import Usage
-from agent.model.unreported import ALL, ESTIMATED
+from agent.model.unreported import ESTIMATED, WHOLE_USAGE
 from chat.engine.state import RequestState
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
@@ -60,7 +60,7 @@ def _plot(conversation: Conversation, trigger: int) -> Plot | None:
     answers = [
         (position, Usage.from_api(reported).total)
         for position, reported in rows.values_list("position", "usage")[:MOST][::-1]
-        if reported and reported.get(ESTIMATED) != ALL
+        if reported and reported.get(ESTIMATED) != WHOLE_USAGE
     ]
     if len(answers) < 2:
         return None

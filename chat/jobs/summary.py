@@ -16,7 +16,7 @@ from agent.compaction.failures import SummaryRejected, list_failures
 from agent.compaction.policy import BACKGROUND, Origin
 from agent.compaction.writing.job import Job, WrittenSummary
 from agent.context.assemble import Context, assemble
-from agent.engine import CompactedContext, compact_context, rewrite_chapter
+from agent.engine import CompactedContext, rewrite_chapter, run_compaction
 from agent.errors import AgentError
 from agent.model.client import Client
 from agent.model.unreported import Spent
@@ -114,7 +114,7 @@ async def _write(
     if task.compaction.origin == Origin.REBUILT:
         return await rewrite_chapter(job)
     # Messages may have come since the row was written; a rewrite starts from more than there is.
-    return await compact_context(job, before=task.compaction.tokens_before, count=count)
+    return await run_compaction(job, before=task.compaction.tokens_before, count=count)
 
 
 def _make_job(task: compaction_jobs.SummaryTask, own: Client, writer: Client) -> Job:

@@ -36,7 +36,7 @@ from chat.engine import model_server
 from chat.engine.state import RequestState
 from chat.live import consent
 from chat.live.live_turn import LiveTurn
-from chat.live.waiting import compact_within, prepare_between_rounds
+from chat.live.waiting import compact_before_answer, prepare_between_rounds
 from chat.models import Turn
 from chat.models.notices import Notice
 from chat.services.summary import preparations
@@ -153,7 +153,7 @@ class AnswerSteps:
             if await mcp.refresh_tools(opening.state.conversation, live.turn_id):
                 opening = await self._open_next_request()
         if opening.compact:
-            await compact_within(live.turn_id, opening.state, opening.compact, opening.focus)
+            await compact_before_answer(live.turn_id, opening.state, opening.compact, opening.focus)
             opening = await self._open_next_request(may_compact=False)
         return opening
 
@@ -175,7 +175,7 @@ class AnswerSteps:
             return False
         if await self._may_compact(state):
             self._overflows += 1
-            if await compact_within(self._live.turn_id, state, Trigger.OVERFLOW):
+            if await compact_before_answer(self._live.turn_id, state, Trigger.OVERFLOW):
                 return True
         if self._token_limit is not None:
             return False

@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 POLL_SECONDS = 1.0
 
 
-async def compact_within(
+async def compact_before_answer(
     turn_id: int, state: RequestState, trigger: Trigger, focus: str = ""
 ) -> bool:
     """Compact before an answer. False: it was not possible, and the turn goes on without."""

@@ -42,7 +42,7 @@ class Variants:
 
 
 def find_nearest_sibling(message: Message) -> Message | None:
-    """The version before a message, or else the one after it."""
+    """The variant before a message, or else the one after it."""
     siblings = Message.objects.filter(conversation=message.conversation_id, parent=message.parent)
     before = siblings.filter(number__lt=message.number).order_by("-number")
     return before.first() or siblings.filter(number__gt=message.number).order_by("number").first()

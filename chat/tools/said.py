@@ -7,14 +7,14 @@ from uuid import UUID
 from agent.authorship.quoted import blank_out
 from agent.authorship.typed import FOREIGN_WORDS
 from agent.messages import is_file, is_server_tool
-from agent.search.lexical import STOP_WORDS, compose, find_words, fold
+from agent.search.lexical import SEARCH_STOP_WORDS, compose, find_search_words, fold
 from chat.engine.recent_messages import to_agent_message
 from chat.models import Message
 
 # Their results hold nothing but what the user or these tools themselves have said.
 OUR_TOOLS = frozenset({"remember", "recall", "forget", "compact_context"})
 # A fact says who it is about; “not” and “never” reverse one.
-_UNSAID = (STOP_WORDS - {"no", "not", "nor"}) | {"user", "users"}
+_UNSAID = (SEARCH_STOP_WORDS - {"no", "not", "nor"}) | {"user", "users"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,5 +66,5 @@ def _typed(row: Message) -> str:
 
 def _content(text: str) -> frozenset[tuple[str, ...]]:
     """The words of a text that say something, without their endings."""
-    found = (word.casefold() for word in find_words(compose(text)))
+    found = (word.casefold() for word in find_search_words(compose(text)))
     return frozenset(fold(word) for word in found if word not in _UNSAID and word[0].isalnum())

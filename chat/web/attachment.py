@@ -15,7 +15,7 @@ from agent.attachments import TEXT
 from chat.errors import Refused
 from chat.models import Attachment
 from chat.services.library import attachments
-from chat.services.library.file_types import MAX_BYTES
+from chat.services.library.file_types import MAX_FILE_BYTES
 from chat.web.access import get_user
 
 
@@ -29,7 +29,7 @@ def attachment_create(request: HttpRequest) -> HttpResponse:
     try:
         # One byte more than may be: enough to say so without reading the rest.
         row = attachments.store_unsent(
-            get_user(request), upload.name or "", upload.read(MAX_BYTES + 1)
+            get_user(request), upload.name or "", upload.read(MAX_FILE_BYTES + 1)
         )
     except Refused as refusal:
         return HttpResponse(refusal.message, status=422, content_type="text/plain; charset=utf-8")

@@ -18,7 +18,7 @@ from chat.engine.model_profiles import (
     list_offered,
     load_profile,
 )
-from chat.engine.tools import GROUPS
+from chat.engine.tools import TOOL_GROUPS
 from chat.errors import Refused
 from chat.models import McpServer, ModelProfile
 from chat.services.library import conversations
@@ -138,5 +138,5 @@ def read_choices(
     if "web" in shown:
         changed["web"] = "web" in on
     if shown:
-        changed["off"] = sorted(off & GROUPS.keys())
+        changed["off"] = sorted(off & TOOL_GROUPS.keys())
     return {name: value for name, value in changed.items() if value or name in stored}

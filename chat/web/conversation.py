@@ -32,7 +32,7 @@ from chat.protocol.pasted import parse_pasted_field
 from chat.protocol.zone import read_zone
 from chat.queries.recent import list_recent
 from chat.services.library import conversations, projects
-from chat.services.library.file_types import MAX_BYTES
+from chat.services.library.file_types import MAX_FILE_BYTES
 from chat.services.summary import summaries
 from chat.services.turns import requests
 from chat.services.turns.turns import NewMessage
@@ -63,7 +63,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
         "tools_offered": settings.TOOLS,
         "script_texts": load_script_texts,
         "dates": describe_dates,
-        "most_bytes": MAX_BYTES,
+        "most_bytes": MAX_FILE_BYTES,
         "most_characters": settings.MAX_MESSAGE_CHARACTERS,
     }
 

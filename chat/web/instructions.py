@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from agent.compaction.chapters.standing_pins import list_pins
-from agent.compaction.instructions.pins import LONGEST, Pin, PinState
+from agent.compaction.instructions.pins import LONGEST_PIN, Pin, PinState
 from agent.context.summary import Summary
 from chat.errors import Refused
 from chat.html.divider import count_left_out
@@ -92,7 +92,7 @@ def _dialog(
         "focused": focused,
         "done": request.method == "POST" and not error,
         "left_out": count_left_out(Summary.from_text(row.summary).instructions),
-        "most": LONGEST,
+        "most": LONGEST_PIN,
         "error": error,
         # What was typed is not lost where it is refused.
         "failed": request.POST.get("pin", "") if error else "",

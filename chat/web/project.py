@@ -18,7 +18,7 @@ from chat.errors import Refused
 from chat.html.figures import format_tokens
 from chat.models import Project
 from chat.services.library import memories, projects
-from chat.services.library.file_types import KINDS, MAX_BYTES
+from chat.services.library.file_types import KINDS, MAX_FILE_BYTES
 from chat.web.access import find_conversation, find_project, get_user
 from chat.web.project_form import ProjectForm
 
@@ -152,7 +152,7 @@ def project_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     for upload in uploads:
         try:
             # One byte more than may be: enough to say so without reading the rest.
-            projects.add_file(row, upload.name or "", upload.read(MAX_BYTES + 1))
+            projects.add_file(row, upload.name or "", upload.read(MAX_FILE_BYTES + 1))
         except Refused as refusal:
             told.append(refusal.message)
     return _page(request, row, errors=told) if told else redirect(f"{_url(row)}#files")

@@ -9,7 +9,7 @@ from chat.engine.projects import find_named
 from chat.models import Project
 from chat.web import transcript
 
-MOST_CHARACTERS = 500
+LONGEST_SEARCH = 500
 # In quotes, which may not be closed yet, a filter is the name of a project; else it may be one.
 FILTER = re.compile(r'(?:^|\s)in:(?:"([^"]*)"?|([^\s"]\S*))(?!\S)')
 

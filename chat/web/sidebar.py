@@ -18,7 +18,7 @@ from chat.models import Conversation, Turn
 from chat.services.library import conversations, projects
 from chat.web import transcript
 from chat.web.access import find_project, get_user, load_user, parse_id
-from chat.web.search_box import MOST_CHARACTERS, find_hits, read_search
+from chat.web.search_box import LONGEST_SEARCH, find_hits, read_search
 
 CHANGES = ("pinned", "archived", "deleted")
 PALETTE_TITLES = 8
@@ -42,7 +42,7 @@ def load_listed(request: HttpRequest, user: User, project_id: UUID | None = None
 
 
 def _query(request: HttpRequest) -> str:
-    return sanitise_text(request.GET.get("q", "")).strip()[:MOST_CHARACTERS]
+    return sanitise_text(request.GET.get("q", "")).strip()[:LONGEST_SEARCH]
 
 
 @login_required

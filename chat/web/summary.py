@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import trigger_client_event
 
 from agent.audit.evidence import UNVERIFIED
-from agent.audit.grounding import LONGEST
+from agent.audit.grounding import LONGEST_STATEMENT
 from agent.compaction.policy import Extent
 from agent.messages import sanitise_text
 from chat.db.threads import in_db
@@ -141,7 +141,7 @@ async def summary_again(request: HttpRequest, pk: UUID, version: int) -> HttpRes
 def summary_sources(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
     """Messages that a statement (`said`) may be cited from: a fragment."""
     row = find_version(request, pk, version)
-    said = sanitise_text(request.GET.get("said", ""))[:LONGEST]
+    said = sanitise_text(request.GET.get("said", ""))[:LONGEST_STATEMENT]
     proposals = propose_sources(row, said, row.conversation.owner_id)
     return render(request, "chat/dialogs/summary_sources.html", {"proposals": proposals})
 

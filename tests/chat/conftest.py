@@ -65,7 +65,7 @@ def what_is_kept_of_conversations_is_true(request: pytest.FixtureRequest) -> Ite
     for conversation in Conversation.objects.filter(pk__in=by_id):
         recent = by_id[conversation.pk]
         if (conversation.history_version, conversation.compressed_through_id) == (
-            recent.version,
+            recent.history_version,
             recent.through_id,
         ):
             stored = read_recent_messages([conversation])[conversation.pk]

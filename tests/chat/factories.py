@@ -27,7 +27,7 @@ from agent.messages import Block, RealTokens, Usage, plain_text
 from agent.model.unreported import Spent
 from chat import tasks
 from chat.engine.model_server import get_counter, server_url
-from chat.engine.recent_messages import new_version
+from chat.engine.recent_messages import new_history_version
 from chat.engine.state import load_state
 from chat.models import Compaction, Conversation, Message, ModelProfile, Provider, Turn
 from chat.services.library import search_index
@@ -162,7 +162,7 @@ def add_messages(
         cursor.execute(CHAIN, [pk, max(position, 1)])
     conversation.next_number = start + len(rows)
     conversation.updated_at = timezone.now()
-    conversation.history_version = new_version()
+    conversation.history_version = new_history_version()
     conversation.save(update_fields=["next_number", "updated_at", "history_version"])
     return rows
 

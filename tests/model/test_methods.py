@@ -12,7 +12,7 @@ from agent.compaction.policy import Method, Policy
 from agent.compaction.writing.choice import MOST_REJECTED
 from agent.compaction.writing.job import Job
 from agent.context.assemble import Context, assemble
-from agent.engine import CompactedContext, compact_context
+from agent.engine import CompactedContext, run_compaction
 from agent.messages import AgentMessage, plain_text
 from agent.model.client import Client
 from agent.model.rules import find_violations
@@ -98,7 +98,7 @@ async def test_what_a_model_invents_is_marked_on_every_method(
 ) -> None:
     messages = make_messages()
     job = make_job(client, summariser, messages, reply=450, engine=method)
-    compacted = await compact_context(job)
+    compacted = await run_compaction(job)
     result = compacted.result
     seen(f"{result.calls} calls, {result.findings.failed} statements marked")
     assert (result.method, result.failures) == (method, [])
@@ -113,7 +113,7 @@ async def test_a_model_that_knows_no_form_ends_in_the_extract(
     messages = make_messages()
     job = make_job(client, summariser, messages, reply=120)
     started = time.monotonic()
-    compacted = await compact_context(job)
+    compacted = await run_compaction(job)
     result = compacted.result
     seen(f"{result.method} after {result.calls} calls, {time.monotonic() - started:.0f} s")
     assert result.rejected <= MOST_REJECTED

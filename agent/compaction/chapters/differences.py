@@ -42,7 +42,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ChangedSection:
     """The statements under a heading of a chapter, as in the new version; after them those that it
     lacks. `chapter` is the line with its messages, "" for what follows the chapters."""
 
@@ -62,13 +62,13 @@ class _Statement:
         return self.chapter, self.heading
 
 
-def compare_summaries(old: str, new: str) -> list[Section]:
+def compare_summaries(old: str, new: str) -> list[ChangedSection]:
     """What a new text of a summary says otherwise. A statement that stands elsewhere now is kept;
     one that has half of its words in common with another is that one, changed."""
     before, after = list(_list_statements(old)), list(_list_statements(new))
     pairs = _match_equal(before, after)
     pairs |= _match_similar(before, after, pairs)
-    sections: dict[tuple[str, str], Section] = {}
+    sections: dict[tuple[str, str], ChangedSection] = {}
     for index, statement in enumerate(after):
         found = before[pairs[index]].text if index in pairs else None
         _section_of(statement, sections).lines.append(_compare(found, statement.text))
@@ -80,14 +80,16 @@ def compare_summaries(old: str, new: str) -> list[Section]:
     return list(sections.values())
 
 
-def count_changes(sections: Sequence[Section]) -> dict[Change, int]:
+def count_changes(sections: Sequence[ChangedSection]) -> dict[Change, int]:
     """How many statements each became of."""
     lines = [line.change for section in sections for line in section.lines]
     return {change: lines.count(change) for change in Change}
 
 
-def _section_of(statement: _Statement, sections: dict[tuple[str, str], Section]) -> Section:
-    return sections.setdefault(statement.place, Section(*statement.place))
+def _section_of(
+    statement: _Statement, sections: dict[tuple[str, str], ChangedSection]
+) -> ChangedSection:
+    return sections.setdefault(statement.place, ChangedSection(*statement.place))
 
 
 def _list_statements(summary: str) -> Iterator[_Statement]:

@@ -8,7 +8,7 @@ from agent.compaction.chapters.index import list_index_lines
 from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.chapters.superseding import combine
 from agent.compaction.instructions.pins import Pin
-from agent.context.summary import CURRENT_WORK, INDEX_HEADING, LEFT_OUT, SEPARATOR, Summary
+from agent.context.summary import CURRENT_WORK, INDEX_HEADING, PINS_LEFT_OUT, SEPARATOR, Summary
 from agent.messages import RawTokens
 from agent.tokens import TokenCounter
 
@@ -54,7 +54,7 @@ def _list_changes(chapters: Iterable[Chapter]) -> list[str]:
 
 def _newest_within(pins: Sequence[Pin], budget: int, counter: TokenCounter) -> list[str]:
     """The latest as lines, and a line that tells how many are left out, "" for none."""
-    budget -= counter.count(LEFT_OUT.format(count=len(pins)))
+    budget -= counter.count(PINS_LEFT_OUT.format(count=len(pins)))
     lines: list[str] = []
     for pin in reversed(pins):
         line = pin.render()
@@ -63,5 +63,5 @@ def _newest_within(pins: Sequence[Pin], budget: int, counter: TokenCounter) -> l
             break
         lines.insert(0, line)
     if missing := len(pins) - len(lines):
-        lines.insert(0, LEFT_OUT.format(count=missing))
+        lines.insert(0, PINS_LEFT_OUT.format(count=missing))
     return lines

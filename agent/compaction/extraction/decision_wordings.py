@@ -45,7 +45,7 @@ LINKED = re.compile(
     """,
     re.I | re.X,
 )
-CHANGED = re.compile(
+SAYS_CHANGED = re.compile(
     r"""
     →|->|=>
     | \b(?:instead\ of|no\ longer|any\ ?more|rather\ than|not\b.{1,60}\bbut|replac\w*
@@ -112,22 +112,24 @@ _NOW = r"""
     \b(?:now|jetzt|nun|nunmehr|ahora|agora|désormais|maintenant|теперь)\b
     | 现在|現在|今は | (?<!\w)अब(?!\w) | (?<!\w)ال[آا]ن(?!\w)
     """
-OLD, NEW = "\ue000", "\ue001"  # in the place of the two values, which match no pattern themselves
-_NEAR = rf"[^{OLD}{NEW}.,;!?。，；！？।،؟]{{0,30}}?"  # between such words and the value
-# That the value in the place of OLD holds no longer, and the one in the place of NEW does.
-FROM_TO = re.compile(_FROM_TO.format(old=OLD, new=NEW), re.I | re.X)
-REPLACED = re.compile(
+# They stand in the place of the two values, which match no pattern themselves.
+OLD_MARK, NEW_MARK = "\ue000", "\ue001"
+_NEAR = rf"[^{OLD_MARK}{NEW_MARK}.,;!?。，；！？।،؟]{{0,30}}?"  # between such words and the value
+# That the value in the place of `OLD_MARK` holds no longer, and the one in the place of `NEW_MARK`
+# does.
+FROM_TO = re.compile(_FROM_TO.format(old=OLD_MARK, new=NEW_MARK), re.I | re.X)
+SAYS_REPLACED = re.compile(
     rf"""
-    (?:{_REMOVING}){_NEAR}{OLD} | {OLD}{_NEAR}(?:{_REMOVED})
-    | (?:{_WAS}){_NEAR}{OLD}[^{OLD}{NEW}]{{0,30}}(?:{_NOW}){_NEAR}{NEW}
-    | (?:{_WAS}){_NEAR}{OLD}[^{OLD}{NEW}]{{0,30}}{NEW}{_NEAR}(?:{_NOW})
+    (?:{_REMOVING}){_NEAR}{OLD_MARK} | {OLD_MARK}{_NEAR}(?:{_REMOVED})
+    | (?:{_WAS}){_NEAR}{OLD_MARK}[^{OLD_MARK}{NEW_MARK}]{{0,30}}(?:{_NOW}){_NEAR}{NEW_MARK}
+    | (?:{_WAS}){_NEAR}{OLD_MARK}[^{OLD_MARK}{NEW_MARK}]{{0,30}}{NEW_MARK}{_NEAR}(?:{_NOW})
     """,
     re.I | re.X,
 )
 # All words of a change that are neither its subject nor its values.
 OF_CHANGES = re.compile(
     rf"""
-    {_REMOVING}|{_REMOVED}|{_WAS}|{_NOW}|{CHANGED.pattern}
+    {_REMOVING}|{_REMOVED}|{_WAS}|{_NOW}|{SAYS_CHANGED.pattern}
     | \b(?:change(?:\ of\ plans?)?|switch|move[ds]?|raised?|lower(?:ed)?|shift(?:ed)?|updated?
       |migrated?|set|use|take|make|correct(?:ion)?|please|sorry|actually|instead|new|old|value
       |it['’]s|is|be|been|should|must|will|ok(?:ay)?|oh|no|wait|update|from|to|with|by|and|but|has)\b
@@ -164,7 +166,7 @@ ANOTHER = re.compile(
 )
 QUESTION = re.compile(r"[?？؟]")
 # What is only thought of settles nothing.
-UNSURE = re.compile(
+SAYS_UNSURE = re.compile(
     r"""
     \b(?:if|might|may|maybe|perhaps|could|would|consider\w*|wonder\w*|deciding)\b
     | \b(?:wenn|falls|vielleicht|könnten?|würden?|überleg\w*)\b

@@ -15,17 +15,17 @@ from agent.audit.facts.words import find_content_words, is_cjk
 from agent.authorship.typed import TypedText, read_typed_texts, read_written_text
 from agent.compaction.extraction.decision_wordings import (
     ANOTHER,
-    CHANGED,
     CHOSEN,
     DECIDED,
     FROM_TO,
     LINKED,
-    NEW,
+    NEW_MARK,
     OF_CHANGES,
-    OLD,
+    OLD_MARK,
     QUESTION,
-    REPLACED,
-    UNSURE,
+    SAYS_CHANGED,
+    SAYS_REPLACED,
+    SAYS_UNSURE,
 )
 from agent.messages import AgentMessage
 from agent.search.exact_values import (
@@ -136,7 +136,7 @@ def _read(text: TypedText, part: tuple[int, int]) -> str:
 def _weigh(sentence: str) -> Weight:
     """How much a sentence settles. One that ends with a colon settles what follows it: nothing by
     itself. Signs and values without a word of content, as in a table, are no sentence."""
-    if QUESTION.search(sentence) or UNSURE.search(sentence) or sentence.endswith((":", "：")):
+    if QUESTION.search(sentence) or SAYS_UNSURE.search(sentence) or sentence.endswith((":", "：")):
         return Weight.NONE
     values = find_identifiers(sentence)
     if len(values) > MOST_VALUES or not find_content_words(_leave_out(sentence, values)):
@@ -214,7 +214,7 @@ class _Known:
 
 def _find_change(sentence: str, number: int, before: "_Known") -> ValueChange | None:
     """The change that a sentence says, of what it speaks of and nothing else."""
-    if len(sentence) > LONGEST or any(p.search(sentence) for p in (QUESTION, UNSURE, ANOTHER)):
+    if len(sentence) > LONGEST or any(p.search(sentence) for p in (QUESTION, SAYS_UNSURE, ANOTHER)):
         return None
     values = {normalise(value): value for value in find_identifiers(sentence)}
     if len(values) == 1:
@@ -246,7 +246,7 @@ def _is_changed(sentence: str, value: str) -> bool:
     """Whether the words for a change stand beside the value that something is."""
     start = sentence.find(value)
     end = start + len(value)
-    for match in CHANGED.finditer(sentence):
+    for match in SAYS_CHANGED.finditer(sentence):
         between = sentence[match.end() : start] or sentence[end : match.start()]
         if len(between.split()) <= LINK_WORDS and len(between) <= STATING_CHARACTERS:
             follows = not between.strip() and sentence[: match.start()].strip()
@@ -268,16 +268,16 @@ def _find_replaced(
         old, new = values[key], values[other]
         if _find_kind(old) != _find_kind(new):
             continue
-        marked = sentence.replace(old, OLD).replace(new, NEW)
+        marked = sentence.replace(old, OLD_MARK).replace(new, NEW_MARK)
         moved = FROM_TO.search(marked)
-        match = moved or REPLACED.search(marked)
-        if not match or marked.count(OLD) != 1 or marked.count(NEW) != 1:
+        match = moved or SAYS_REPLACED.search(marked)
+        if not match or marked.count(OLD_MARK) != 1 or marked.count(NEW_MARK) != 1:
             continue
         rest = marked if moved else f"{marked[: match.start()]} {marked[match.end() :]}"
         if is_denied(rest):  # “do not change it from … to …”
             continue
-        start = min(match.start(), marked.find(OLD), marked.find(NEW))
-        end = max(match.end(), marked.find(OLD), marked.find(NEW))
+        start = min(match.start(), marked.find(OLD_MARK), marked.find(NEW_MARK))
+        end = max(match.end(), marked.find(OLD_MARK), marked.find(NEW_MARK))
         start = max(marked.rfind(sign, 0, start) for sign in _CLAUSE_ENDS) + 1
         if _find_subject(marked[start:end], "") <= _find_subject(known.words, known.value):
             return known, new

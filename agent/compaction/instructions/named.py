@@ -17,7 +17,7 @@ from agent.compaction.instructions.named_lines import (
     parse_line,
     read_lines,
 )
-from agent.compaction.instructions.pins import LONGEST, Pin, PinState, find_pins_in
+from agent.compaction.instructions.pins import LONGEST_PIN, Pin, PinState, find_pins_in
 from agent.compaction.instructions.revocations import find_revocations
 from agent.compaction.instructions.typed_sentences import TypedMessages
 from agent.compaction.skills import INSTRUCTIONS
@@ -76,7 +76,7 @@ class Named:
             else:
                 self.tell(named.written)
                 cited = next(iter(named.numbers), 0)
-                words = shorten_text(named.words, LONGEST)
+                words = shorten_text(named.words, LONGEST_PIN)
                 self._keep(Pin(cited, words, PinState.RESTATED), self.offers)
 
     def list_unfound(

@@ -15,7 +15,7 @@ from agent.authorship.typed import ITEM, TypedText, read_typed_texts
 from agent.context.shortening.text_previews import shorten_text
 from agent.messages import AgentMessage
 
-SHORTEST, LONGEST = 4, 400  # characters of one pin
+SHORTEST, LONGEST_PIN = 4, 400  # characters of one pin
 
 
 class PinState(StrEnum):
@@ -95,4 +95,4 @@ def find_pins(number: int, text: TypedText) -> list[Pin]:
 def make_pin(number: int, text: TypedText, part: Range) -> Pin:
     """A part of a text as a pin: on one line, without the mark of a list's item."""
     words = ITEM.sub("", " ".join(text.text[slice(*part)].split()))
-    return Pin(number, shorten_text(words, LONGEST))
+    return Pin(number, shorten_text(words, LONGEST_PIN))

@@ -15,7 +15,7 @@ from agent.compaction.instructions.likeness import (
     join_words,
 )
 from agent.compaction.instructions.named_lines import NamedLine
-from agent.compaction.instructions.pins import LONGEST, Pin, PinState, make_pin
+from agent.compaction.instructions.pins import LONGEST_PIN, Pin, PinState, make_pin
 from agent.messages import AgentMessage
 
 MOST_SENTENCES = 3  # over which one instruction is spread
@@ -199,7 +199,7 @@ class SearchedText:
         """To whole sentences, where those are the user's and no longer than a pin."""
         touched = [s for s in self.sentences if s[0] < part[1] and part[0] < s[1]]
         whole = (touched[0][0], touched[-1][1])
-        return whole if whole[1] - whole[0] <= LONGEST and self.typed.is_typed(whole) else part
+        return whole if whole[1] - whole[0] <= LONGEST_PIN and self.typed.is_typed(whole) else part
 
 
 def _offer(pin: Pin) -> Pin:

@@ -13,7 +13,7 @@ from os.path import commonprefix
 
 from agent.messages import AgentMessage, plain_text
 
-READ = 2_000  # characters of a message that are compared
+MOST_READ = 2_000  # characters of a message that are compared
 OPENING = 34  # characters that are shown at least, where a message has so many
 LONGEST_OPENING = 60  # beyond that, what is alike is left out
 BEGINNING = 6  # characters of it that are still shown
@@ -25,7 +25,7 @@ _BREAK = re.compile(r"[^\w.-]")  # between what is shown of a path or a command
 
 def find_handles(messages: Sequence[AgentMessage]) -> Mapping[int, str]:
     """The handle of each message, by its number."""
-    texts = {message.number: cut_opening(message, READ) for message in messages}
+    texts = {message.number: cut_opening(message, MOST_READ) for message in messages}
     handles: dict[int, str] = {}
     for role in ("user", "assistant"):
         numbers = [message.number for message in messages if message.role == role]

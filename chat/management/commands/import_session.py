@@ -11,7 +11,7 @@ from chat.errors import Refused
 from chat.importers.pi import Problem, parse_session
 from chat.services.library.importing import import_session
 
-MAX_BYTES = 200 * 1024 * 1024
+MAX_SESSION_BYTES = 200 * 1024 * 1024
 SHOWN_PROBLEMS = 20
 
 
@@ -32,9 +32,10 @@ class Command(BaseCommand):
         user = self._owner(owner)
         try:
             size = file.stat().st_size
-            if size > MAX_BYTES:
+            if size > MAX_SESSION_BYTES:
+                has, most = size / 1024**2, MAX_SESSION_BYTES / 1024**2
                 raise CommandError(
-                    f"{file} has {size / 1024**2:,.0f} MB; at most {MAX_BYTES / 1024**2:,.0f} MB "
+                    f"{file} has {has:,.0f} MB; at most {most:,.0f} MB "
                     "can be imported at once. Split the file between two lines."
                 )
             with file.open("rb") as lines:

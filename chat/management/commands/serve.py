@@ -26,7 +26,7 @@ from chat.live.leaving import watch_signals
 from chat.live.runner import runner
 from chat.live.sweeping import sweep_forever
 from chat.queries import schema
-from chat.services.library.file_types import MAX_BYTES
+from chat.services.library.file_types import MAX_FILE_BYTES
 from chat.services.site import model_profiles
 from server.claims import CannotServe, check_address, claim_data
 from server.daphne import Server
@@ -78,7 +78,7 @@ class Command(BaseCommand):
             self._embedded.start()
         uploads = Uploads(
             path=reverse("attachment_create"),
-            size=MAX_BYTES,
+            size=MAX_FILE_BYTES,
             find_user=lambda session: in_db(find_user_id, session),
         )
         self._server = Server(get_default_application(), host, port, uploads, self._ready)

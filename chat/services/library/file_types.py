@@ -15,7 +15,7 @@ from chat.services.library import images
 from chat.services.library.encodings import Unsure, decode
 from chat.services.library.office.reader import read_office
 
-MAX_BYTES = 20_000_000
+MAX_FILE_BYTES = 20_000_000
 MAX_TEXT = 400_000  # characters
 # The API counts patches of 28 pixels.
 PATCH = 28
@@ -48,11 +48,11 @@ def inspect_file(name: str, data: bytes, *, owner_id: int) -> CheckedFile:
     kind."""
     if not data:
         raise Refused(RefusalCode.FILE_EMPTY, gettext("{name} is empty.").format(name=name))
-    if len(data) > MAX_BYTES:
+    if len(data) > MAX_FILE_BYTES:
         raise Refused(
             RefusalCode.FILE_TOO_LARGE,
             gettext("{name} has {size:.0f} MB; at most {most:.0f} MB can be sent.").format(
-                name=name, size=len(data) / 1e6, most=MAX_BYTES / 1e6
+                name=name, size=len(data) / 1e6, most=MAX_FILE_BYTES / 1e6
             ),
         )
     if data.startswith(b"%PDF-"):

@@ -16,7 +16,7 @@ log = structlog.get_logger(__name__)
 FORMATS = ["JPEG", "PNG", "GIF", "WEBP"]
 # The API scales larger images down to this edge itself, and takes at most 5 MB.
 MAX_EDGE = 1_568
-MAX_BYTES = 3_500_000
+MAX_IMAGE_BYTES = 3_500_000
 # Memory that one image may take while it is scaled down. A few bytes can unpack to a thousand
 # times more.
 MAX_MEMORY = 250_000_000
@@ -92,7 +92,7 @@ def _rewritten(image: Image.Image) -> tuple[bytes, str, tuple[int, int]]:
     pixels.info.clear()
     if lossless or mode == "RGBA":
         png = _written(pixels, "PNG", optimize=True)
-        if len(png) <= MAX_BYTES:
+        if len(png) <= MAX_IMAGE_BYTES:
             return png, "image/png", pixels.size
     if mode == "RGBA":
         pixels = Image.alpha_composite(Image.new("RGBA", pixels.size, "white"), pixels)

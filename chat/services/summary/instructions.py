@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.standing_pins import add_pins, change_pins
-from agent.compaction.instructions.pins import LONGEST, Pin, PinState
+from agent.compaction.instructions.pins import LONGEST_PIN, Pin, PinState
 from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction
@@ -84,11 +84,11 @@ def _checked(text: str) -> str:
     text = " ".join(sanitise_text(text).split())
     if not text:
         raise Refused(RefusalCode.EMPTY_INSTRUCTION, gettext("Write what should hold."))
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_PIN:
         raise Refused(
             RefusalCode.INSTRUCTION_TOO_LONG,
             gettext("An instruction has at most {most} characters; this one has {count}.").format(
-                most=LONGEST, count=len(text)
+                most=LONGEST_PIN, count=len(text)
             ),
         )
     return text

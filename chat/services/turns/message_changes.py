@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from chat.db.rows import Values, update_row
-from chat.engine.recent_messages import extend_recent_messages, new_version
+from chat.engine.recent_messages import extend_recent_messages, new_history_version
 from chat.models import Conversation, Message
 
 
@@ -18,13 +18,13 @@ def change_history(
     added: Values | None = None,
     **values: Any,
 ) -> None:
-    """Give a conversation a new version of its history, and with it the `values` of other columns
+    """Give a conversation a new `history_version`, and with it the `values` of other columns
     and what is `added` to them.
 
     `appended`: the message whose storing was the whole change, with its turn. Where nobody else has
     changed the history since the row was read, what this process keeps goes on with it.
     """
-    before, after = conversation.history_version, new_version()
+    before, after = conversation.history_version, new_history_version()
     values["history_version"] = after
     unchanged = update_row(Conversation, values, added, pk=conversation.pk, history_version=before)
     if not unchanged:

@@ -9,7 +9,7 @@ from agent.audit.answers import Answer, read_answers
 from agent.audit.audit import audit
 from agent.audit.evidence import UNVERIFIED, Source
 from agent.audit.quotes import Given, GivenQuotes, Quote, keep_quotes_in
-from agent.audit.word_runs import LONGEST
+from agent.audit.word_runs import LONGEST_PASSAGE
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.statements import edit_chapter
 from agent.compaction.ladder import summarise
@@ -106,7 +106,7 @@ def test_words_that_stand_there_whole_bear_a_statement_out(words: str) -> None:
         Given((2,), "We moved the billing service … port 8443"),
         Given((2,), "the billing"),  # too short, and without the value
         Given((1,), "The hall cost $1,250"),  # says something else
-        Given((2,), "8443 " * LONGEST),
+        Given((2,), "8443 " * LONGEST_PASSAGE),
         Given((2,), ""),
         Given((99,), "port 8444"),
     ],
@@ -117,7 +117,7 @@ def test_other_words_bear_nothing_out(given: Given) -> None:
 
 
 def test_words_far_apart_are_no_quote() -> None:
-    said = [user(1, f"We moved it {'- ' * LONGEST} to port 8443 of the billing service")]
+    said = [user(1, f"We moved it {'- ' * LONGEST_PASSAGE} to port 8443 of the billing service")]
     bullet = "- Port 8443 serves billing [#2]"
     for words, found in (("We moved it to port 8443", 0), ("to port 8443 of the billing", 1)):
         quotes = GivenQuotes({bullet: [Given((1,), words)]}, said)

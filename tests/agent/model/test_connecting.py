@@ -11,7 +11,7 @@ import pytest
 from agent.context.assemble import assemble
 from agent.errors import AgentError, ErrorCode
 from agent.model import client as client_module
-from agent.model import connections
+from agent.model import connecting
 from agent.model.client import Client
 from agent.model.connecting import leave_unread
 from demo.api.protocol import Envelope, PromptUsage, ScriptedReply, encode_event, stream_events
@@ -129,7 +129,7 @@ async def test_what_is_left_unread_is_read_again_afterwards() -> None:
     provider.may_end.clear()
     async with providing(provider) as client:
         response = await client._post(REQUEST.data)
-        socket = connections._find_socket(response)
+        socket = connecting._find_socket(response)
         assert socket is not None
         resting = asyncio.create_task(leave_unread(response, PATIENCE))
         await asyncio.sleep(0)

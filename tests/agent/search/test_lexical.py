@@ -11,7 +11,7 @@ from agent.search.excerpts import make_excerpt
 from agent.search.lexical import (
     LONGEST_TOKEN,
     MOST_TERMS,
-    NEIGHBOURS,
+    REACH,
     Documents,
     matches_title,
     parse_query,
@@ -108,13 +108,13 @@ def test_an_answer_is_found_by_its_question() -> None:
 
 
 def test_neighbours_end_with_the_conversation() -> None:
-    lengths = [3, 3, *[0] * NEIGHBOURS, 3, 3]
+    lengths = [3, 3, *[0] * REACH, 3, 3]
     found = rank(Documents(lengths, [False] * len(lengths)), {("a",): {1}}, 10)
     assert [index for index, _ in found] == [1, 0]
 
 
 def test_what_people_type_counts_more_where_answers_are_long() -> None:
-    apart = [0] * NEIGHBOURS
+    apart = [0] * REACH
     lengths = [10, *apart, 10, *apart, 400]
     typed = [False, False, False, True, False, False, False]
     found = rank(Documents(lengths, typed), {("a",): {0, 3}}, 2)

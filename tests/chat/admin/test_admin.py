@@ -25,7 +25,7 @@ from agent.messages import Usage
 from chat.admin import base
 from chat.admin import conversations as conversations_admin
 from chat.admin.compaction_filters import STATES, WRITTEN
-from chat.admin.explanations import OCCASIONS
+from chat.admin.explanations import OCCASION_EXPLANATIONS
 from chat.db.threads import in_db
 from chat.engine import model_server
 from chat.engine.state import load_state
@@ -205,7 +205,11 @@ def test_a_compaction_explains_its_status_trigger_and_method(staff: Client) -> N
     ):
         assert words in page
     listed = html(staff.get(reverse("admin:chat_compaction_changelist")))
-    assert {*words_of(listed)} == {*STATES, *(t.replace("_", " ") for t in OCCASIONS), *WRITTEN}
+    assert {*words_of(listed)} == {
+        *STATES,
+        *(t.replace("_", " ") for t in OCCASION_EXPLANATIONS),
+        *WRITTEN,
+    }
 
 
 def test_a_compaction_shows_what_bears_its_statements_out(staff: Client) -> None:

@@ -3,7 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.compaction.chapters.differences import Change, Section, compare_summaries, count_changes
+from agent.compaction.chapters.differences import (
+    Change,
+    ChangedSection,
+    compare_summaries,
+    count_changes,
+)
 
 OLD = """**Messages #1 to #8**
 
@@ -37,7 +42,7 @@ None.
 - Answer in English. [#1]"""
 
 
-def tell(sections: list[Section]) -> list[tuple[str, str, str]]:
+def tell(sections: list[ChangedSection]) -> list[tuple[str, str, str]]:
     """Each line by its heading, what became of it, and its words with [-dropped-] and {+added+}."""
     marks = {Change.DROPPED: "[-{}-]", Change.ADDED: "{{+{}+}}"}
     return [

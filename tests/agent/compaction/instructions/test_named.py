@@ -9,7 +9,7 @@ from agent.compaction.instructions.named import (
     Retirement,
     split_instructions,
 )
-from agent.compaction.instructions.pins import LONGEST, Pin, PinState
+from agent.compaction.instructions.pins import LONGEST_PIN, Pin, PinState
 from agent.messages import AgentMessage
 from tests.agent.authorship.sayings import PASSING, STANDING
 from tests.agent.conversations import assistant, message, result, user
@@ -144,7 +144,7 @@ def test_nobody_else_takes_one_back(said: AgentMessage) -> None:
 
 def test_a_long_one_is_cut() -> None:
     (pin,) = named("Be " + "very " * 200 + "[#1]", said=[user(1, "Be " + "very " * 200)]).pins
-    assert len(pin.text) <= LONGEST + 1
+    assert len(pin.text) <= LONGEST_PIN + 1
 
 
 # --- In nearly the user's words -------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.compaction.writing.handles import OPENING, READ, find_handles
+from agent.compaction.writing.handles import MOST_READ, OPENING, find_handles
 from agent.compaction.writing.summary_requests import render_outline_line
 from agent.messages import AgentMessage
 from tests.agent.conversations import COUNTER, assistant, call, message, result, user
@@ -66,7 +66,7 @@ def test_scripts_without_spaces_are_cut_at_a_character() -> None:
 @given(
     st.lists(
         st.text(alphabet="ab .", max_size=40)
-        | st.sampled_from(["x" * 90 + "1", "x" * 90 + "2 end", "x" * READ + "3", "ok"]),
+        | st.sampled_from(["x" * 90 + "1", "x" * 90 + "2 end", "x" * MOST_READ + "3", "ok"]),
         max_size=30,
     )
 )

@@ -14,7 +14,7 @@ from PIL import Image, JpegImagePlugin, PngImagePlugin
 from chat.errors import Refused
 from chat.services.library import images
 from chat.services.library.file_types import inspect_file
-from chat.services.library.images import MAX_BYTES, MAX_EDGE
+from chat.services.library.images import MAX_EDGE, MAX_IMAGE_BYTES
 from tests.support.pictures import picture
 
 SECRET = b"48.8584N 2.2945E"
@@ -170,7 +170,7 @@ def test_what_stays_too_large_as_png_becomes_a_jpeg() -> None:
     noise.save(out, "PNG", compress_level=0)
     found = inspect_file("noise.png", out.getvalue(), owner_id=1)
     assert found.media_type == "image/jpeg"
-    assert len(found.data) <= MAX_BYTES
+    assert len(found.data) <= MAX_IMAGE_BYTES
 
 
 # --- Hostile files --------------------------------------------------------------------------------

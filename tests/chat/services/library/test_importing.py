@@ -299,7 +299,7 @@ def test_files_that_cannot_be_imported(
     empty.write_text('{"type": "session"}\n')
     with pytest.raises(CommandError, match="holds no messages"):
         run(empty)
-    monkeypatch.setattr(import_session, "MAX_BYTES", 100)
+    monkeypatch.setattr(import_session, "MAX_SESSION_BYTES", 100)
     with pytest.raises(CommandError, match="at most 0 MB"):
         run(file)
     assert not Conversation.objects.exists()

@@ -160,7 +160,7 @@ def test_messages_that_are_left_out_are_nothing_to_compact(user: User) -> None:
     for number in (1, 3, 5):
         change(talk, number, whole=True)
     assert load_state(talk.pk).context.message_count == 2
-    assert summaries.summaries.plan_for(load_state(talk.pk), Trigger.MANUAL) is None
+    assert summaries.summary_versions.plan_for(load_state(talk.pk), Trigger.MANUAL) is None
 
 
 WORDS = [f"secret{number}" for number in range(30)]
