@@ -119,12 +119,12 @@ def _day(day: date) -> str:
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
-def format_day(at: float, zone: str) -> str:
+def format_local_day(at: float, zone: str) -> str:
     """`Tue 24 Nov 2026`"""
     local = to_local(at, zone)
     return f"{WEEKDAYS[local.weekday()][:3]} {local.day} {MONTHS[local.month - 1][:3]} {local.year}"
 
 
-def format_moment(at: float, zone: str) -> str:
+def format_local_moment(at: float, zone: str) -> str:
     """`Tue 24 Nov 2026 14:05`"""
-    return f"{format_day(at, zone)} {to_local(at, zone):%H:%M}"
+    return f"{format_local_day(at, zone)} {to_local(at, zone):%H:%M}"

@@ -1,7 +1,7 @@
 """The one way into the engine: from a conversation as it is to the next step.
 
 Meter the context, ask for the next step, do it, and ask again until the step is to send. Nothing
-here reads a clock, a database or a network; only `compact` asks a model.
+here reads a clock, a database or a network; only `compact_context` asks a model.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -108,7 +108,7 @@ def _believes_output(context: Context, report: UsageReport, after: Sequence[Agen
 
 
 def _certain_before(context: Context, size: Size, after: Sequence[AgentMessage]) -> RealTokens:
-    """What the prompt that `after` followed held for certain."""
+    """What the request that `after` followed held for certain."""
     countable = [message for message in after if message.is_countable]
     return RealTokens(size.certain - sum_sent_tokens(countable, context.limits))
 
@@ -282,7 +282,7 @@ def decide_sent_cuts(context: Context) -> dict[int, float]:
 
 
 def measure_sent(metered: MeteredContext, sent: Context, counter: TokenCounter) -> RealTokens:
-    """The estimate of what `trim_if_needed` made of a context. A reply's reported prompt teaches
+    """The estimate of what `trim_if_needed` made of a context. A reply's reported request teaches
     the factor by it."""
     return metered.size.total if sent is metered.context else measure(sent, counter).total
 
@@ -359,7 +359,9 @@ class CompactedContext:
 Count = Callable[[Context], Awaitable[int | None]]
 
 
-async def compact(job: Job, *, before: int = 0, count: Count | None = None) -> CompactedContext:
+async def compact_context(
+    job: Job, *, before: int = 0, count: Count | None = None
+) -> CompactedContext:
     """Write the next state of the summary. Stores nothing. `count` asks the server for the size of
     the new context, where it can tell. Raises AgentError, and SummaryRejected where no summary
     came of it or the context would not be smaller than it is, or than `before`."""

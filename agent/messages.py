@@ -33,7 +33,7 @@ def encode_json(value: Any) -> bytes:
     """A part of a request's body. Raises ValueError for NaN, which is no JSON.
 
     The keys are sorted: PostgreSQL gives them back in an order of its own, and the server caches a
-    prompt by its bytes."""
+    request by its bytes."""
     return json.dumps(
         value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True
     ).encode()

@@ -1,8 +1,8 @@
 """What the length of a conversation costs: nothing, by design.
 
-`python -m bench.length`. Conversations of several lengths, compacted as real ones are (a tail of
-the same length, a few chapters), are opened (the page's view,
-with all its middleware) and prepared for their next request (loaded, counted, assembled, encoded).
+`python -m bench.length`. Conversations of several lengths, compacted as real ones are (as many
+recent messages, a few chapters), are opened (the page's view, with all its middleware) and
+prepared for their next request (loaded, counted, assembled, encoded).
 So is the longest with 1,000 messages since its last compaction: the default budget allows 2,000.
 They take turns within one run. Times are CPU time of this process.
 """
@@ -19,8 +19,8 @@ from bench import serving
 from bench.report import Report, median
 
 LENGTHS = (100, 1_000, 10_000)
-TAIL = 24  # messages after the last compaction
-LONG_TAIL = 1_000
+RECENT = 24  # messages after the last compaction
+LONG_RECENT = 1_000
 COVERED = 200  # messages that one compaction covers
 MOST_CHAPTERS = 7
 MOST_RATIO = 1.2
@@ -41,18 +41,18 @@ QUESTION = "How does a tree move water from its roots to its leaves, without any
 SUMMARY = "## Overview\n\n" + "- They talked about trees, water and pressure [#1 #2]\n" * 40
 
 
-def make_conversation(owner: Any, length: int, *, tail: int = TAIL) -> Any:
-    """A conversation of so many messages, compacted again and again up to its tail."""
+def make_conversation(owner: Any, length: int, *, recent: int = RECENT) -> Any:
+    """A conversation of so many messages, compacted again and again up to the recent ones."""
     from tests.chat.factories import add_messages, make_compaction, make_conversation
 
     conversation = make_conversation(owner, model=serving.MODEL)
-    covered = length - tail
+    covered = length - recent
     chapters = min(MOST_CHAPTERS, -(-covered // COVERED))
     for chapter in range(chapters):
         part = covered * (chapter + 1) // chapters // 2 - covered * chapter // chapters // 2
         add_messages(conversation, [QUESTION, ANSWER] * part)
         make_compaction(conversation, SUMMARY, through=conversation.next_number - 1)
-    add_messages(conversation, [QUESTION, ANSWER] * (tail // 2))
+    add_messages(conversation, [QUESTION, ANSWER] * (recent // 2))
     return conversation
 
 
@@ -72,19 +72,19 @@ class Case:
 
     name: str
     length: int
-    tail: int = TAIL
+    recent: int = RECENT
     base: str = ""
 
 
 def list_cases(lengths: Sequence[int]) -> list[Case]:
-    """All lengths against the shortest, and the longest with a long tail against itself."""
+    """All lengths against the shortest, and the longest with many recent ones against itself."""
     shortest, *longer = sorted(lengths)
     cases = [Case(str(shortest), shortest)]
     cases += [Case(str(length), length, base=str(shortest)) for length in longer]
     longest = cases[-1]
-    if longest.length > LONG_TAIL:
-        name = f"{longest.name}_tail_{LONG_TAIL}"
-        cases.append(Case(name, longest.length, LONG_TAIL, longest.name))
+    if longest.length > LONG_RECENT:
+        name = f"{longest.name}_recent_{LONG_RECENT}"
+        cases.append(Case(name, longest.length, LONG_RECENT, longest.name))
     return cases
 
 
@@ -132,7 +132,7 @@ def main() -> Report:
         serving.collect_static()
         user = make_user("bench")
         conversations = {
-            case: make_conversation(user, case.length, tail=case.tail)
+            case: make_conversation(user, case.length, recent=case.recent)
             for case in list_cases(options.lengths)
         }
         client = Client(headers={"host": "localhost"})

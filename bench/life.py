@@ -23,7 +23,7 @@ from agent.compaction.writing.job import Job
 from agent.context.assemble import Context, measure
 from agent.context.request import Request
 from agent.context.summary import Summary
-from agent.engine import compact
+from agent.engine import compact_context
 from agent.messages import AgentMessage, Role
 from agent.model.reply import Reply
 from agent.tokens import Factor, Limits, Model, Prices, TokenCounter
@@ -281,7 +281,7 @@ class Life:
             writer=model,
             ask=self.writer.complete,
         )
-        done = asyncio.run(compact(job))
+        done = asyncio.run(compact_context(job))
         self.chapters, self.summary = done.result.chapters, done.summary
         self._through = plan.summarise[-1].number
         self.texts.append(done.summary.text)

@@ -1,7 +1,7 @@
 """How well token counts are estimated, against what the API reported.
 
 `python -m bench.tokens --data DIRECTORY`, where the directory holds `tokens/`: texts with their
-true counts, and one long session with the true prompt size of every request.
+true counts, and one long session with the true size of every request.
 """
 
 import argparse
@@ -98,9 +98,9 @@ def read_blocks(content: Any) -> list[Block]:
 
 
 def report_session(report: Report, folder: Path, counter: TokenCounter) -> None:
-    """The meter on a replayed conversation. Before every request its true prompt is predicted from
+    """The meter on a replayed conversation. Before every request its true size is predicted from
     the last reply's usage and an estimate of what is newer; and, as for a server that reports no
-    usage, from estimates alone. The factor learns from each prompt as a turn does."""
+    usage, from estimates alone. The factor learns from each request as a turn does."""
     factor = Factor.start("claude-sonnet-4-5")
     meter: list[float] = []
     blind: list[float] = []

@@ -21,8 +21,8 @@ from bench import serving
 from bench.length import ANSWER, MOST_RATIO, QUESTION, make_conversation
 from bench.report import Report, median
 
-TAILS = (2, 24, 1_000)  # messages before the first measured turn; each turn adds two
-CONVERSATIONS = 8  # of each tail
+RECENT = (2, 24, 1_000)  # recent messages before the first measured turn; each turn adds two
+CONVERSATIONS = 8  # of each length
 TURNS = 5  # of each conversation
 MOST_MS = 10.0
 PARTS = ("send", "request", "end")
@@ -73,7 +73,7 @@ def take_turn(user: Any, conversation: Any) -> Stopwatch:
         blocks=[{"type": "text", "text": ANSWER}],
         stop_reason="end_turn",
         usage={"input_tokens": int(state.used), "output_tokens": 120},
-        raw_prompt=state.limits.factor.raw(state.used),
+        raw_request=state.limits.factor.raw(state.used),
         rounds=0,
     )
     with watch.time("end"):
@@ -87,36 +87,38 @@ def take_turn(user: Any, conversation: Any) -> Stopwatch:
     return watch
 
 
-def measure_turns(tails: list[int], conversations: int, turns: int) -> dict[str, list[Stopwatch]]:
-    """The turns of each tail by its name ("1000", and "1000.first" for the first ones of
-    conversations). Tails take turns."""
+def measure_turns(lengths: list[int], conversations: int, turns: int) -> dict[str, list[Stopwatch]]:
+    """The turns by the number of recent messages ("1000", and "1000.first" for the first ones of
+    conversations). The numbers take turns."""
     from tests.chat.factories import make_user
 
     user = make_user("bench")
-    warm = make_conversation(user, 2, tail=2)
+    warm = make_conversation(user, 2, recent=2)
     take_turn(user, warm)
     rows = [
-        (tail, make_conversation(user, tail, tail=tail))
+        (recent, make_conversation(user, recent, recent=recent))
         for _ in range(conversations)
-        for tail in tails
+        for recent in lengths
     ]
     watches: dict[str, list[Stopwatch]] = defaultdict(list)
     for turn in range(turns):
-        for tail, conversation in rows:
-            name = str(tail) if turn else f"{tail}.first"
+        for recent, conversation in rows:
+            name = str(recent) if turn else f"{recent}.first"
             watches[name].append(take_turn(user, conversation))
     return watches
 
 
-def report_turns(report: Report, watches: dict[str, list[Stopwatch]], tails: list[int]) -> None:
-    for tail in tails:
-        later = watches[str(tail)]
+def report_turns(report: Report, watches: dict[str, list[Stopwatch]], lengths: list[int]) -> None:
+    for recent in lengths:
+        later = watches[str(recent)]
         for part in PARTS:
-            report.add(f"turn.{tail}.{part}_ms", median([each.parts[part] for each in later]), "ms")
-        report.add(f"turn.{tail}.cpu_ms", median([each.whole for each in later]), "ms", MOST_MS)
-        first = median([each.whole for each in watches[f"{tail}.first"]])
-        report.add(f"turn.{tail}.first.cpu_ms", first, "ms")
-    if {24, 1_000} <= set(tails):
+            report.add(
+                f"turn.{recent}.{part}_ms", median([each.parts[part] for each in later]), "ms"
+            )
+        report.add(f"turn.{recent}.cpu_ms", median([each.whole for each in later]), "ms", MOST_MS)
+        first = median([each.whole for each in watches[f"{recent}.first"]])
+        report.add(f"turn.{recent}.first.cpu_ms", first, "ms")
+    if {24, 1_000} <= set(lengths):
         long, short = (median([each.whole for each in watches[str(n)]]) for n in (1_000, 24))
         report.add("turn.1000.ratio", long / short, "x 24", MOST_RATIO)
     fixed = [each.parts["fixed"] for every in watches.values() for each in every]
@@ -126,8 +128,8 @@ def report_turns(report: Report, watches: dict[str, list[Stopwatch]], tails: lis
 def main() -> Report:
     parser = argparse.ArgumentParser(prog="python -m bench.turn", description=__doc__)
     parser.add_argument("--postgresql", action="store_true", help="a new PostgreSQL of its own")
-    parser.add_argument("--tails", type=int, nargs="*", default=TAILS, help="in messages")
-    parser.add_argument("--conversations", type=int, default=CONVERSATIONS, help="of each tail")
+    parser.add_argument("--recent", type=int, nargs="*", default=RECENT, help="in messages")
+    parser.add_argument("--conversations", type=int, default=CONVERSATIONS, help="of each length")
     parser.add_argument("--turns", type=int, default=TURNS, help="of each conversation")
     options = parser.parse_args()
     with ExitStack() as stack:
@@ -136,8 +138,8 @@ def main() -> Report:
         from django.db import connection
 
         report = Report(f"A turn on {connection.vendor}")
-        watches = measure_turns(options.tails, options.conversations, options.turns)
-        report_turns(report, watches, options.tails)
+        watches = measure_turns(options.recent, options.conversations, options.turns)
+        report_turns(report, watches, options.recent)
     report.print_table()
     return report
 

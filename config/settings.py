@@ -315,7 +315,7 @@ _site = tell_apart(PUBLIC_URL, DATABASES["default"], port=None if SCALED else PO
 SESSION_COOKIE_NAME = f"everlong_session_{_site}"
 CSRF_COOKIE_NAME = f"everlong_csrf_{_site}"
 MESSAGE_COOKIE_NAME = f"everlong_messages_{_site}"
-MESSAGE_STORAGE = "config.messages.MessageStorage"
+MESSAGE_STORAGE = "config.message_storage.MessageStorage"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

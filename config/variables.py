@@ -10,7 +10,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env, EnvError
 
-from agent.wire.masking import remember
+from agent.wire.masking import remember_secret
 
 DATABASE = (
     "an address such as postgres://user:password@host/name or sqlite:////srv/everlong.sqlite3"
@@ -76,7 +76,7 @@ class Variables:
                 "key alone."
             )
         for part in (secret, secret.rpartition(" ")[2]):  # "Bearer" may stand before it
-            remember(part)
+            remember_secret(part)
         return secret
 
     def numbers(self, name: Text) -> Mapping[Text, Whole]:
@@ -124,7 +124,7 @@ def strip_secrets(secrets: Sequence[str]) -> list[str]:
     those that had some: what was signed or stored with them stays readable."""
     stripped = [each.strip() for each in secrets]
     for each in stripped:
-        remember(each)
+        remember_secret(each)
     return [*stripped, *(each for each in secrets if each != each.strip())]
 
 

@@ -22,7 +22,7 @@ from agent.engine import (
     Compact,
     MeteredContext,
     Prune,
-    compact,
+    compact_context,
     meter,
     next_step,
     plan_next,
@@ -92,7 +92,7 @@ class Chat:
             ask_own=ask,
         )
         try:
-            done = await compact(job)
+            done = await compact_context(job)
         except SummaryRejected as error:
             print(f"[not compacted: {error}]\n")
             return

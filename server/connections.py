@@ -12,7 +12,7 @@ log = structlog.get_logger(__name__)
 WARN_EVERY = 60.0  # s
 
 
-class Channel(Protocol):
+class OpenConnection(Protocol):
     """A connection: `server.http.Channel`, as far as it matters here."""
 
     transport: Any
@@ -36,11 +36,11 @@ class Connections:
         self._per_address = per_address
         self._open: dict[Any, str] = {}  # transport → address
         self._addresses: Counter[str] = Counter()
-        self._waiting: dict[Channel, None] = {}  # in the order in which they began to wait
+        self._waiting: dict[OpenConnection, None] = {}  # in the order in which they began to wait
         self._refused = 0  # since the log said so
         self._warned: float | None = None  # when it did
 
-    def admit(self, channel: Channel) -> bool:
+    def admit(self, channel: OpenConnection) -> bool:
         """Count a new connection; False where there is no room for it."""
         address = channel.address
         if self._counts(address) and self._addresses[address] >= self._per_address:
@@ -65,10 +65,10 @@ class Connections:
         if not self._addresses[address]:
             del self._addresses[address]
 
-    def mark_waiting(self, channel: Channel) -> None:
+    def mark_waiting(self, channel: OpenConnection) -> None:
         self._waiting[channel] = None
 
-    def mark_working(self, channel: Channel) -> None:
+    def mark_working(self, channel: OpenConnection) -> None:
         self._waiting.pop(channel, None)
 
     def log_refusal(self, address: str) -> None:

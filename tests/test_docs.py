@@ -1,7 +1,9 @@
-"""The links, files, functions and tests that the documents name exist, and all of them in here.
-Their lines, and the files of the product, are not too long to read."""
+"""The links, files, functions and tests that the documents name exist, and all of them in here. So
+does the code that docstrings and comments name. Lines of the documents, and files of the product,
+are not too long to read."""
 
 import re
+import tokenize
 from functools import cache
 from pathlib import Path
 
@@ -52,6 +54,16 @@ def prose(document: Path) -> str:
 def code(document: Path) -> list[str]:
     """What stands between backticks, outside of blocks of code."""
     return CODE.findall(prose(document))
+
+
+def remarks(source: Path) -> list[str]:
+    """Its docstrings and comments."""
+    with (ROOT / source).open("rb") as file:
+        return [
+            token.string
+            for token in tokenize.tokenize(file.readline)
+            if token.type == tokenize.COMMENT or token.string.startswith('"""')
+        ]
 
 
 def anchors(document: Path) -> set[str]:
@@ -115,6 +127,18 @@ def exists(text: str) -> bool:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=str)
 def test_the_code_that_it_names_exists(document: Path) -> None:
     assert [text for text in code(document) if not exists(text)] == []
+
+
+def test_the_code_that_docstrings_and_comments_name_exists() -> None:
+    missing = [
+        (str(path), text)
+        for path in texts()
+        if path.suffix == ".py" and path.parent.name != "migrations"
+        for said in remarks(path)
+        for text in CODE.findall(said)
+        if not exists(text)
+    ]
+    assert missing == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=str)

@@ -33,25 +33,25 @@ from agent.compaction.reading.record import read_record, read_rest
 from agent.compaction.skills import HEADINGS
 from agent.compaction.topics import find_topic_start
 from agent.compaction.writing.continuing import read_complete
-from agent.compaction.writing.requests import render_outline_line, serialise
+from agent.compaction.writing.summary_requests import render_outline_line, serialise
 from agent.context.assemble import DEFUSED, FENCE
-from agent.context.shortening import pruning
+from agent.context.shortening import texts
 from agent.context.shortening.previews import _head_and_tail
 from agent.context.summary import CURRENT_WORK, INDEX_HEADING, PINS_HEADING, SEPARATOR, Summary
 from agent.messages import AgentMessage, plain_text, sanitise_text
 from agent.model import api_errors, overflow
 from agent.model.reply import Reply
 from agent.model.sse import EventDecoder
-from agent.search import excerpts, lexical, values
+from agent.search import exact_values, excerpts, lexical
 from agent.wire.masking import mask
 from chat.engine.model_server import get_counter
 from chat.html import code_blocks, divider, formulas, markdown, tool_row
 from chat.html.content_blocks import join_cut_texts, render_user_text
+from chat.html.folded_quotes import mark_quotes, show_quotes
 from chat.html.markdown_stream import MarkdownStream
-from chat.html.quotes import mark_quotes, show_quotes
 from chat.importers import pi
 from chat.services.library.encodings import Unsure, decode
-from chat.services.library.files import PDF_ENCRYPTED, PDF_PAGE
+from chat.services.library.file_types import PDF_ENCRYPTED, PDF_PAGE
 from chat.services.library.office import program
 from chat.web.search_box import FILTER
 from tests.support.office import document, paragraph, presentation, shape, workbook
@@ -198,7 +198,7 @@ def stored(text: str) -> None:
     plain_text([{"type": "text", "text": part} for part in text.split("\n\n")])
     serialise(message(text))
     _head_and_tail(text, 5_000, 1, 0)
-    pruning.shorten_text(text, 400)
+    texts.shorten_text(text, 400)
     extract([message(text)], 500, get_counter())
     overflow.is_too_long(text)
     overflow.read_share_taken(text)
@@ -311,7 +311,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     ),
     "rows": rows,
     "pins": lambda text: pins.find_pins(1, TypedText(text)),
-    "index_entries": lambda text: values.find_index_entries(1, text),
+    "index_entries": lambda text: exact_values.find_index_entries(1, text),
     "summarised": summarised,
     "audit": audited,
     "answers": answered,

@@ -25,7 +25,7 @@ from agent.audit.facts.speakers import SPEAKERS
 from agent.audit.facts.values import Value, find_values
 from agent.audit.facts.words import clean, find_content_words, is_cjk
 from agent.audit.grounding import BULLET, LONGEST, REPLACED, Verdict, check_bullet, find_claims
-from agent.search.values import find_identifiers
+from agent.search.exact_values import find_identifiers
 
 NEAR = 4  # messages before and after the cited one in which it is looked for after its neighbours
 MOST, MOST_AFAR = 0.6, 0.75  # share of a statement's content words that its message has

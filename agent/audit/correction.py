@@ -1,5 +1,5 @@
 """Doubted statements that are given back to a model: the messages to show it, and what its answers
-make of the record. `agent.compaction.writing.correction` asks."""
+make of the record. `agent.compaction.writing.mending` asks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from agent.messages import AgentMessage, plain_text
 MOST_PLACES = 2  # messages that are shown for what a statement's own messages lack
 
 
-class Place(NamedTuple):
+class ShownMessage(NamedTuple):
     """A message that is shown for a statement, by its number, and what it is looked at for."""
 
     number: int
@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
 def find_places(
     mistakes: Sequence[Mistake], messages: Sequence[AgentMessage]
-) -> Iterator[Sequence[Place]]:
+) -> Iterator[Sequence[ShownMessage]]:
     """For each statement the messages that it cites, and the first that have what those lack; where
     there are none of either, those that have most words in common with it, or stand nearest."""
     texts = {each.number: text for each in messages if (text := plain_text(each.blocks))}
@@ -32,17 +32,17 @@ def find_places(
     for statement, _ in mistakes:
         cited = [number for number in find_citations(statement) if number in texts]
         said = strip_citations(statement)
-        found = [Place(number, said) for number in cited]
+        found = [ShownMessage(number, said) for number in cited]
         values, exact = find_claims(clean(said))
         for claim in [*(value.text for value in values), *exact]:
             if not any(claim in texts[number] for number in cited):
                 having = [number for number, text in texts.items() if claim in text]
-                found += [Place(number, claim) for number in having[:MOST_PLACES]]
+                found += [ShownMessage(number, claim) for number in having[:MOST_PLACES]]
         if not found:
             words = words or {n: find_content_words(text) for n, text in texts.items()}
             own, at = find_content_words(said), max(find_citations(statement), default=0)
             near = sorted(words, key=lambda n: (-len(own & words[n]), abs(n - at) if at else -n))
-            found = [Place(number, said) for number in near[:MOST_PLACES]]
+            found = [ShownMessage(number, said) for number in near[:MOST_PLACES]]
         yield found
 
 

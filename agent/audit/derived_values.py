@@ -93,11 +93,11 @@ class Operands:
         self._measures = {n for amounts in measured for n in amounts}
         self._parts = [n for divisors, each in PARTS if each.find(words, text) for n in divisors]
 
-    def have_unit(self, value: Value) -> bool:
+    def has_unit(self, value: Value) -> bool:
         """Whether a number of its unit is among them, from which it may follow."""
         return any(unit and unit in self._numbers for unit, _ in value.readings)
 
-    def yield_value(self, value: Value, statement: str, counted: Collection[float]) -> bool:
+    def gives_value(self, value: Value, statement: str, counted: Collection[float]) -> bool:
         """Whether a value follows, beside the other numbers and the periods of its statement;
         `counted` are the numbers of the same thing where it has no unit."""
         # Of two numbers in all it is clear which are meant, if they are not of two things.

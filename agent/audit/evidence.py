@@ -16,7 +16,7 @@ from agent.audit.facts.words import clean, find_content_words
 from agent.authorship.typed import read_typed_words
 from agent.clock import to_local
 from agent.messages import AgentMessage, Block, file_text, is_file, plain_text
-from agent.search.values import is_serial, simplify_numbers
+from agent.search.exact_values import is_serial, simplify_numbers
 
 UNVERIFIED = "(unverified)"
 FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -113,7 +113,7 @@ class Evidence:
 
     def shares_unit(self, value: Value) -> bool:
         """Whether something else is said here in its unit, from which it may follow."""
-        return self._operands.have_unit(value)
+        return self._operands.has_unit(value)
 
     @cached_property
     def _before_a_word(self) -> str:
@@ -152,7 +152,7 @@ class Evidence:
         if not value.readings:
             return False
         counted = self._counts.get(value.noun, ())
-        return self._says(value, statement) or self._operands.yield_value(value, statement, counted)
+        return self._says(value, statement) or self._operands.gives_value(value, statement, counted)
 
     def _says(self, value: Value, statement: str) -> bool:
         if value.readings & self._readings:
@@ -172,8 +172,8 @@ class Evidence:
         """The numbers of a value that stand here without a unit: large ones, or small ones beside
         others of the unit, as in “14 minutes; under five”."""
         units = {unit for unit, _ in self._readings}
-        beside = any(unit in units for unit, _ in value.readings)
-        return {n for n in value.amounts & self._bare if n > COUNTED or beside}
+        shared = any(unit in units for unit, _ in value.readings)
+        return {n for n in value.amounts & self._bare if n > COUNTED or shared}
 
     def says(self, value: Value) -> bool:
         """`backs`, looked for as it is written first: all of a conversation is slow to read."""

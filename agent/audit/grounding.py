@@ -25,7 +25,7 @@ from agent.audit.facts.values import Value, find_values
 from agent.audit.facts.words import clean, find_content_words
 from agent.audit.unsupported_names import find_foreign_names
 from agent.messages import AgentMessage, plain_text
-from agent.search.values import find_identifiers, is_serial
+from agent.search.exact_values import find_identifiers, is_serial
 
 BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 # What no longer holds, and may only have stood in an earlier chapter, is said before the arrow.
@@ -72,15 +72,16 @@ def check_bullet(line: str, source: Source, heading: str) -> Verdict:
         return Verdict(not missing and _is_backed(body, said))
     statement = Clause(body)
     nearest = None if replaced else find_nearest(statement, said.sentences)
-    beside = nearest or find_nearest(statement, said.sentences, least=1)  # short names are no words
-    names = [] if replaced else find_foreign_names(body, beside, said, source)
+    if not nearest:  # short names are no words
+        nearest = find_nearest(statement, said.sentences, least=1)
+    names = [] if replaced else find_foreign_names(body, nearest, said, source)
     held = _is_held(body, missing, said, source)
     if not cited:
         return Verdict(False, "it cites no message that you were given", held)
     if lacks := [*missing, *names]:
         why = f"not in the messages that it cites: {', '.join(lacks)}"
         return Verdict(False, why, held, missing=lacks)
-    if not replaced and (changed := _find_change(statement, beside, said, line, source)):
+    if not replaced and (changed := _find_change(statement, nearest, said, line, source)):
         return Verdict(False, changed)
     if values or exact or _shares_words(body, said):
         return Verdict(True)
@@ -88,7 +89,7 @@ def check_bullet(line: str, source: Source, heading: str) -> Verdict:
 
 
 def _find_change(
-    statement: Clause, beside: Clause | None, said: Evidence, line: str, source: Source
+    statement: Clause, nearest: Clause | None, said: Evidence, line: str, source: Source
 ) -> str:
     """What a statement changes of the sentence that is nearest to it, "" for nothing."""
     if _is_question(statement.text):  # it claims nothing that could be otherwise
@@ -97,7 +98,7 @@ def _find_change(
     clauses = statement.parts[1:] or [statement]
     if any(contradicts(each, said.sentences) for each in clauses):
         return OPPOSITE
-    if beside and (swapped := find_swapped(statement.text, beside.text)):
+    if nearest and (swapped := find_swapped(statement.text, nearest.text)):
         return f"the messages that it cites say it the other way round: {swapped}"
     speaker, writer = find_speaker(statement.text), source.find_writer(line)
     if speaker and writer and speaker != writer:

@@ -34,7 +34,7 @@ from agent.audit.grounding import (
     check_sentence,
     find_claims,
 )
-from agent.audit.rewording import denies_in_its_words, leave_out, list_reworded
+from agent.audit.rewording import denies_in_its_words, list_reworded, remove_words
 from agent.audit.word_runs import LONGEST, WordRuns
 from agent.authorship.typed import read_typed_words
 from agent.context.api_messages import text_block
@@ -120,7 +120,7 @@ class GivenQuotes:
             *computed,
             *list_reworded(body, _list_names(body, verdict.missing), there),
         ]
-        doubted = leave_out(clean(remove_citations(said)), borne)
+        doubted = remove_words(clean(remove_citations(said)), borne)
         missing = [each for each in verdict.missing if each not in borne]
         lacks = _judge(doubted, heading, quoted, numbers).missing
         names = (each for each in _list_names(body, missing) if not _names(quoted.all, each))
@@ -129,9 +129,9 @@ class GivenQuotes:
         again = _judge(doubted, heading, around, numbers)
         if again.missing and set(again.missing).isdisjoint(verdict.missing):
             # Names only where less is looked at: no rule doubted them in the whole messages.
-            again = _judge(leave_out(doubted, again.missing), heading, around, numbers)
+            again = _judge(remove_words(doubted, again.missing), heading, around, numbers)
         if again.wrong == OPPOSITE:
-            return found if denies_in_its_words(leave_out(body, borne), there) else []
+            return found if denies_in_its_words(remove_words(body, borne), there) else []
         # Lists of words tell nothing of a translation.
         decides = again.wrong == UNRELATED or (translated and not again.missing)
         return found if again.supported or decides else []

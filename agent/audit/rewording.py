@@ -38,7 +38,7 @@ def _list_unlike_names(
     body: str, doubted: Sequence[str], text: str, names: Collection[str]
 ) -> Sequence[str]:
     words = [each for each in doubted if each not in names]
-    return words if _has_own_words(leave_out(body, words), text) else []
+    return words if _has_own_words(remove_words(body, words), text) else []
 
 
 def _has_article(noun: str, body: str) -> bool:
@@ -107,7 +107,7 @@ def _size_part(word: str) -> int:
     return STEM_PART - is_caseless(word)
 
 
-def leave_out(text: str, words: Iterable[str]) -> str:
+def remove_words(text: str, words: Iterable[str]) -> str:
     """A text without some words."""
     for each in words:
         part = re.escape(each)

@@ -160,11 +160,11 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
         return ""
     if _HINDI.match(name) and _is_verb_place(replaced.after):
         return ""
-    beside = len(replaced.before) + len(replaced.after)
+    around = len(replaced.before) + len(replaced.after)
     # A Chinese surname shows a person's name in the place of another one.
     person = has_surname(name) and has_surname("".join(replaced.old))
-    alone = replaced.alone and beside >= BESIDE
-    fixed = not replaced.ends or beside >= least or person or alone
+    alone = replaced.alone and around >= BESIDE
+    fixed = not replaced.ends or around >= least or person or alone
     return name if fixed or source.is_rare(name) else ""
 
 

@@ -54,8 +54,8 @@ class WordRuns:
         return " ".join(self._text[start:end].split()), passage
 
 
-def _count_signs(beside: str) -> int:
+def _count_signs(signs: str) -> int:
     """How many of the signs beside a word, the nearest first, are a part of what it says: a
     currency, a minus, a vowel."""
-    belong = (sign in "+-−%‰°#" or category(sign) in ("Mn", "Mc", "Sc") for sign in beside)
+    belong = (sign in "+-−%‰°#" or category(sign) in ("Mn", "Mc", "Sc") for sign in signs)
     return len(list(takewhile(bool, belong)))

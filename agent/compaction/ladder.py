@@ -16,12 +16,12 @@ from agent.audit.grounding import REPLACED
 from agent.audit.quotes import keep_quotes_in
 from agent.authorship.typed import read_typed_words, read_written_text
 from agent.clock import Days
-from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.chapter import Chapter, WrittenPart
 from agent.compaction.chapters.merging import keep_own_work, select_statements
 from agent.compaction.chapters.standing_pins import keep_edits, retire_pins
 from agent.compaction.chapters.statements import (
     add_statements,
-    compose,
+    join_statements,
     list_missing,
     list_statements,
 )
@@ -30,10 +30,10 @@ from agent.compaction.chapters.superseding import (
     join_current_work,
     split_current_work,
 )
-from agent.compaction.extraction.decisions import Change, find_decisions
+from agent.compaction.extraction.decisions import ValueChange, find_decisions
 from agent.compaction.extraction.extract import extract
-from agent.compaction.extraction.files import list_touched_files
 from agent.compaction.extraction.phrases import Phrases, choose_phrases
+from agent.compaction.extraction.touched_files import list_touched_files
 from agent.compaction.failures import Failure, SummaryRejected
 from agent.compaction.instructions.named import Named
 from agent.compaction.instructions.pins import Pin
@@ -48,12 +48,12 @@ from agent.compaction.writing.choice import (
     split_into_parts,
 )
 from agent.compaction.writing.deadline import OutOfTime, finish_in_time
-from agent.compaction.writing.drafting import cut_statements, cut_text
+from agent.compaction.writing.drafting import cut_draft, cut_statements
 from agent.compaction.writing.job import Job, WrittenSummary, choose_form, convert_to_raw
 from agent.compaction.writing.methods import WRITERS
-from agent.compaction.writing.requests import Part as RequestPart
+from agent.compaction.writing.summary_requests import TranscriptPart as RequestPart
 from agent.context.assemble import measure
-from agent.context.shortening.texts import shorten_text
+from agent.context.shortening.text_previews import shorten_text
 from agent.context.summary import CURRENT_WORK, DECISIONS, FILES
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import AgentMessage, RawTokens
@@ -116,7 +116,7 @@ async def _write(job: Job) -> WrittenSummary:
     if text is not None:
         return _append(job, result, text)
     if choice.skipped or choice.method != Method.EXTRACT:  # not by setting
-        if not job.policy.extract_on_failure or not await _waited_for(job):
+        if not job.policy.extract_on_failure or not await _is_waited_for(job):
             raise SummaryRejected(result.failures[-1].cause, result.failures)
         result.method = Method.EXTRACT
     result.findings += _find_unread(job)
@@ -159,7 +159,7 @@ def _extract(job: Job, result: WrittenSummary) -> str:
     tokens = convert_to_raw(job, min(form.tokens, form.most))
     text = extract(job.plan.summarise, tokens, job.counter, form.skill.chapter_headings)
     result.whole = text
-    text, cut = cut_text(job, text, form)
+    text, cut = cut_draft(job, text, form)
     result.findings += Findings(cut=cut)
     return text
 
@@ -172,8 +172,8 @@ def _find_unread(job: Job) -> Findings:
     return Findings(left_out=[ends], unread_messages=len(covered), unread_tokens=tokens)
 
 
-async def _waited_for(job: Job) -> bool:
-    return job.waited_for is None or await job.waited_for()
+async def _is_waited_for(job: Job) -> bool:
+    return job.is_waited_for is None or await job.is_waited_for()
 
 
 async def _with_files(job: Job) -> Job:
@@ -212,8 +212,8 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     body, work = split_current_work(text)
     text = join_current_work(body, "\n".join(filter(None, [work, request])))
     if missing:  # what was cut can be put back
-        whole = compose([*list_statements(text), *missing])
-        chapter = replace(chapter, parts=(Part(chapter.first, chapter.through, whole),))
+        whole = join_statements([*list_statements(text), *missing])
+        chapter = replace(chapter, parts=(WrittenPart(chapter.first, chapter.through, whole),))
     earlier = [keep_own_work(each) for each in result.chapters]
     quotes = keep_quotes_in(result.findings.quotes, *(part.text for part in chapter.written), text)
     chapters = [*earlier, replace(chapter, text=text, quotes=quotes)]
@@ -233,7 +233,7 @@ def _list_files(job: Job, result: WrittenSummary, text: str) -> list[str]:
     )
 
 
-def _add_changes(text: str, changes: Sequence[Change]) -> str:
+def _add_changes(text: str, changes: Sequence[ValueChange]) -> str:
     """The text with what the user changed and the model left out: without it, what a chapter says
     of the old value would seem to hold."""
     said = [line for line in text.splitlines() if REPLACED.match(line)]

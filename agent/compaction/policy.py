@@ -138,7 +138,8 @@ class Policy:
     summary_total_tokens: int = 16_000  # of all chapters
     index_tokens: int = 2_000
     pin_tokens: int = 1_000
-    engine: Method = Method.AUTO  # the method to begin with; stored under this name
+    # The method to begin with. Conversations store it, and the setting is called, by this name.
+    engine: Method = Method.AUTO
     input_characters: int = 0  # of one request's text, for a cheap model; 0: what fits
     extract_on_failure: bool = True
     # Somebody waits for at most so long; then the extract. 0: as long as it takes.

@@ -1,4 +1,4 @@
-"""The prompts that ask for a summary, each a file beside this one: the full form and the short one.
+"""The texts that ask for a summary, each a file beside this one: the full form and the short one.
 
 Code knows a heading by its name, so one that both have means the same in both.
 """
@@ -15,7 +15,7 @@ INSTRUCTIONS = "Standing instructions"  # what it names is pinned, and no part o
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A prompt, the headings that it demands, and its name and version, which every compaction
+    """Such a text, the headings that it demands, and its name and version, which every compaction
     stores."""
 
     text: str

@@ -20,7 +20,7 @@ STEM = 6  # letters
 # much less is a change of topic.
 MUCH_LESS = 0.6
 
-Words = Mapping[str, float]
+WordWeights = Mapping[str, float]
 
 
 def find_topic_start(messages: Sequence[AgentMessage], places: Sequence[int]) -> int | None:
@@ -52,7 +52,7 @@ def _measure_cohesion(messages: Sequence[AgentMessage], places: Sequence[int]) -
     found_in = Counter(word for each in words.values() for word in each)
     weights = {word: log(len(words) / number) for word, number in found_in.items()}
 
-    def weigh(start: int, stop: int) -> Words:
+    def weigh(start: int, stop: int) -> WordWeights:
         block: Counter[str] = Counter()
         for index in range(max(first, start), min(end, stop)):
             block.update(words[index])
@@ -70,7 +70,7 @@ def _count_words(message: AgentMessage) -> Mapping[str, int]:
     return Counter([*(word[:STEM] for word in words if len(word) > 1), *pairs])
 
 
-def _cosine(one: Words, other: Words) -> float:
+def _cosine(one: WordWeights, other: WordWeights) -> float:
     common = sum(one[word] * other[word] for word in one.keys() & other.keys())
     sizes = (sum(weight**2 for weight in each.values()) for each in (one, other))
     size = sqrt(next(sizes) * next(sizes))

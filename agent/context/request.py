@@ -1,4 +1,4 @@
-"""One Messages API call, and for how long the server keeps its prompt."""
+"""One Messages API call, and for how long the server keeps its request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class ReplySettings:
 
 @dataclass(frozen=True)
 class Request:
-    """One Messages API call. `once`: no later prompt begins like this one, or the server keeps
+    """One Messages API call. `once`: no later request begins like this one, or the server keeps
     none, so writing it to the prompt cache, a quarter dearer than reading it, would be
     wasted. `final`: the model may not call the tools, which stay declared so that the prompt
     begins as before. `container`: where the server's tools go on that it ran in this turn."""
@@ -74,7 +74,7 @@ class Request:
     tools: Sequence[dict[str, Any]] = ()
     breakpoints: Sequence[int] = (0,)  # system blocks that a cached prefix ends with
     once: bool = False
-    aside: bool = False  # no later prompt has the last message: it is not written to the cache
+    aside: bool = False  # no later request has the last message: it is not written to the cache
     final: bool = False
     show_thinking: bool = False
     cache_ttl: Ttl = "5m"
@@ -146,7 +146,7 @@ def encode_body(body: Mapping[str, Any]) -> bytes:
 def choose_cache_ttl(
     pauses: Sequence[float], written: int = 0, bridged: int = 0, trigger: float = inf
 ) -> Ttl:
-    """For how long to ask the server to keep the prompt. `pauses`: seconds before each of the
+    """For how long to ask the server to keep the request. `pauses`: seconds before each of the
     user's newest messages; of the whole conversation: `written`, the tokens of its messages, and
     `bridged`, its pauses that only an hour outlives; `trigger`: tokens at which it is compacted.
 

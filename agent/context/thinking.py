@@ -22,7 +22,7 @@ MODEL_NAME = re.compile(r"claude-([a-z]+)-(\d+)(?:-(\d{1,2}))?(?![\d.])")
 
 
 def keeps_thinking(model: str) -> bool:
-    """Whether a model reads the thinking of finished turns: then it belongs to the cached prompt
+    """Whether a model reads the thinking of finished turns: then it belongs to the cached request
     and counts. False for models that are not known."""
     name = MODEL_NAME.match(find_id(model))
     if name is None or name[1] not in KEEPING_SINCE:

@@ -10,7 +10,7 @@ import httpx2
 
 from agent.errors import DAMAGED, TOO_MUCH, AgentError, ErrorCode, gettext_noop
 from agent.model.overflow import MOST_READ, is_too_long, read_share_taken
-from agent.model.reply import Event
+from agent.model.reply import StreamEvent
 from agent.wire.bounded import Packed, TooMuch
 from agent.wire.masking import mask
 from agent.wire.proxies import Proxy
@@ -176,7 +176,7 @@ def status_error(error: "anthropic.APIStatusError", proxy: Proxy | None = None) 
     return AgentError(ErrorCode.BAD_REQUEST, REFUSED, said=said)
 
 
-def stream_error(event: Event) -> AgentError:
+def stream_error(event: StreamEvent) -> AgentError:
     """The error for an error event inside a stream that began with 200."""
     told = _told(event)
     kind, said = told.get("type", ""), _read_said(told)

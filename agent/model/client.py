@@ -21,14 +21,14 @@ from agent.attachments import Read, fill_in_files, list_file_ids_in
 from agent.context.request import ReplySettings, Request, encode_body
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.model.api_errors import stream_error, translate_errors
-from agent.model.connections import ConnectionsAhead, leave_unread
+from agent.model.connecting import ConnectionsAhead, leave_unread
 from agent.model.listing import ModelInfo, read_list
 from agent.model.parsing import LARGE, is_stream, not_the_api, read_object
-from agent.model.reply import Event, Reply, split_into_events
+from agent.model.reply import Reply, StreamEvent, split_into_events
 from agent.model.sdk import ANTHROPIC, make_sdk, require_sendable
 from agent.model.sse import EventDecoder
 from agent.model.unreported import OpenCall, Spent
-from agent.wire.masking import remember
+from agent.wire.masking import remember_secret
 from agent.wire.proxies import NONE, Proxies
 
 # A count only replaces an estimate: not worth a long wait.
@@ -48,7 +48,7 @@ PASSING = (
 Check = Callable[[Request], None]
 # Seconds for which a stream is left unread after a batch of events, so that what arrives meanwhile
 # is handled together.
-Rest = Callable[[list[Event]], float]
+Rest = Callable[[list[StreamEvent]], float]
 
 
 def import_sdk() -> None:
@@ -94,7 +94,7 @@ class Client:
         spent: Spent | None = None,
     ) -> None:
         api_key, url = api_key.strip(), (base_url or ANTHROPIC).strip()
-        remember(api_key)
+        remember_secret(api_key)
         self._proxy = proxies.find(url)
         self._sdk, http = make_sdk(api_key, url, self._proxy, timeout, _tls())
         self._ahead = ConnectionsAhead(http, str(self._sdk.base_url))
@@ -120,7 +120,7 @@ class Client:
         request: Request,
         on_retry: Callable[[AgentError], None] = lambda error: None,
         rest: Rest = lambda events: 0.0,
-    ) -> AsyncGenerator[list[Event]]:
+    ) -> AsyncGenerator[list[StreamEvent]]:
         """Batches of events, each with all that had arrived; after each, nothing is read for as
         long as `rest` says. Raises AgentError."""
         data = await self._data(request)
@@ -232,7 +232,7 @@ class Client:
             self._spent.append((call.request.model, call.reply.usage))
 
     async def count_tokens(self, request: Request) -> int | None:
-        """Prompt tokens by the server, or None where it cannot (a 404 is remembered)."""
+        """Tokens of a request by the server, or None where it cannot (a 404 is remembered)."""
         if request.model in self._uncounted:
             return None
         body = replace(request, once=True, reply=ReplySettings()).body()
@@ -252,7 +252,7 @@ class Client:
         return tokens if isinstance(tokens, int) else None
 
     async def probe(self, request: Request) -> int | None:
-        """Prompt tokens as a call of 16 output tokens reports them; None where it fails."""
+        """Tokens of a request as a call of 16 output tokens reports them; None where it fails."""
         try:
             reply = await self.complete(replace(request, max_tokens=16, reply=ReplySettings()))
         except AgentError:
@@ -266,14 +266,14 @@ class Client:
             return read_list(await read_object(listed.http_response))
 
 
-async def _decode(decoder: EventDecoder, chunk: bytes) -> list[Event]:
+async def _decode(decoder: EventDecoder, chunk: bytes) -> list[StreamEvent]:
     """What a chunk completes; in a thread where that is a large event."""
     if decoder.waiting < LARGE or b"\n" not in chunk:
         return decoder.feed(chunk)
     return await asyncio.to_thread(decoder.feed, chunk)
 
 
-async def _read_whole(response: httpx2.Response) -> list[Event]:
+async def _read_whole(response: httpx2.Response) -> list[StreamEvent]:
     """The events of a reply that came at once. Raises AgentError for anything else."""
     body = await read_object(response)
     if "error" in body:

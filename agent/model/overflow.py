@@ -12,7 +12,7 @@ _TOO_LONG = re.compile(
     "|".join(
         [
             "prompt is too long",  # Anthropic, Bedrock
-            "exceed context limit",  # Anthropic, where the reply does not fit beside the prompt
+            "exceed context limit",  # Anthropic, where the reply does not fit beside the request
             "input is too long for requested model",  # Bedrock
             "exceeds the maximum number of tokens allowed",  # Gemini, Vertex AI
             "ContextWindowExceededError",  # LiteLLM, whatever its backend said
@@ -28,8 +28,8 @@ _TOO_LONG = re.compile(
 
 
 def _sizes(pattern: str) -> re.Pattern[str]:
-    """A pattern in which P stands for the prompt's tokens, R for the reply's, L for the limit."""
-    for letter, name in (("P", "prompt"), ("R", "reply"), ("L", "limit")):
+    """A pattern in which P stands for the request's tokens, R for the reply's, L for the limit."""
+    for letter, name in (("P", "request"), ("R", "reply"), ("L", "limit")):
         pattern = pattern.replace(f"<{letter}>", rf"(?<!\d)(?P<{name}>[1-9]\d{{0,8}})(?!\d)")
     return re.compile(pattern, re.I)
 
@@ -57,6 +57,6 @@ def read_share_taken(said: str) -> float | None:
     for pattern in _SIZES:
         if named := pattern.search(said[:MOST_READ]):
             sizes = {name: int(number) for name, number in named.groupdict().items()}
-            share = (sizes["limit"] - sizes.get("reply", 0)) / sizes["prompt"]
+            share = (sizes["limit"] - sizes.get("reply", 0)) / sizes["request"]
             return max(0.0, share) if share < 1 else None
     return None

@@ -21,7 +21,7 @@ from agent.model.event_rules import (
 )
 from agent.model.written import Written
 
-Event = dict[str, Any]
+StreamEvent = dict[str, Any]
 
 # Characters that a model writes in one reply. 128,000 tokens have half a million, in the languages
 # with the longest tokens a million. All of it is stored each second, shown and searched.
@@ -114,7 +114,7 @@ class Reply:
         """The tool calls that wait for results of ours."""
         return [block for block in self.blocks if block["type"] == "tool_use"]
 
-    def apply(self, event: Event) -> str:
+    def apply(self, event: StreamEvent) -> str:
         """Fold in one stream event; the text that a reader sees of it, mostly "".
 
         Raises AgentError for an event that does not fit. What follows the end is ignored.
@@ -127,14 +127,14 @@ class Reply:
             raise AgentError(ErrorCode.STREAM_CUT, DAMAGED, retryable=True) from error
 
     @staticmethod
-    def read_thinking(event: Event) -> str:
+    def read_thinking(event: StreamEvent) -> str:
         """The thinking that one event brings, mostly "". It has been applied."""
         if event["type"] != "content_block_delta" or event["delta"]["type"] != "thinking_delta":
             return ""
         thought: str = event["delta"]["thinking"]
         return thought
 
-    def _apply(self, event: Event) -> str:
+    def _apply(self, event: StreamEvent) -> str:
         kind = event.get("type")
         if kind == "content_block_delta":
             index, delta = require_index(event) + self._before, event["delta"]
@@ -282,7 +282,7 @@ def read_outcome(reply: Reply) -> Outcome:
     return result
 
 
-def split_into_events(message: dict[str, Any]) -> list[Event]:
+def split_into_events(message: dict[str, Any]) -> list[StreamEvent]:
     """The events that would have streamed a message which came whole. Raises AgentError where it is
     not a message."""
     content = message.get("content")
@@ -292,7 +292,7 @@ def split_into_events(message: dict[str, Any]) -> list[Event]:
         or not all(isinstance(block, dict) for block in content)
     ):
         raise AgentError(ErrorCode.STREAM_CUT, DAMAGED, retryable=True)
-    events: list[Event] = [{"type": "message_start", "message": message}]
+    events: list[StreamEvent] = [{"type": "message_start", "message": message}]
     for index, block in enumerate(content):
         at = {"index": index}
         kind = block.get("type")

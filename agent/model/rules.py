@@ -54,7 +54,7 @@ def find_violations(
     *,
     headers: Mapping[str, str] | None = None,
     window: int | None = None,
-    prompt_tokens: int | None = None,
+    request_tokens: int | None = None,
     body_bytes: int | None = None,
     counting: bool = False,
     resumed: bool = False,
@@ -62,8 +62,8 @@ def find_violations(
 ) -> list[str]:
     """Every rule that the request breaks, one line each; an empty list means valid.
 
-    headers: checked if given (any case). window: tokens; prompt + max_tokens must fit into it.
-    prompt_tokens: the prompt's count, by default a quarter of its bytes. body_bytes: the size as
+    headers: checked if given (any case). window: tokens; request + max_tokens must fit into it.
+    request_tokens: its count, by default a quarter of its bytes. body_bytes: the size as
     sent, by default that of compact JSON. counting: judge it as a count_tokens request. resumed:
     it sends a paused reply back, and may end with the assistant's words. sampling: its server takes
     a temperature, as local ones do.
@@ -79,7 +79,7 @@ def find_violations(
     found += find_message_violations(request_body.get("messages"), rules)
     found += _thinking_setting(request_body)
     found += _breakpoints(request_body)
-    found += _size(request_body, window, prompt_tokens, body_bytes)
+    found += _size(request_body, window, request_tokens, body_bytes)
     return found
 
 
@@ -206,7 +206,7 @@ def _thinking_setting(body: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _breakpoints(body: Mapping[str, Any]) -> Iterator[str]:
-    """Rules of cache_control, in the order in which the API reads the prompt."""
+    """Rules of cache_control, in the order in which the API reads the request."""
     number, shorter_came = 0, False
     for place, block in _cacheable(body):
         control = block.get("cache_control")
@@ -252,7 +252,7 @@ def _cacheable(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
 
 
 def _size(
-    body: Mapping[str, Any], window: int | None, prompt_tokens: int | None, body_bytes: int | None
+    body: Mapping[str, Any], window: int | None, request_tokens: int | None, body_bytes: int | None
 ) -> Iterator[str]:
     size = body_bytes
     if size is None:
@@ -261,15 +261,15 @@ def _size(
         yield f"body: {size} bytes exceed the maximum of {MAX_BODY_BYTES}"
     if window is None:
         return
-    if prompt_tokens is None:
+    if request_tokens is None:
         parts = {name: body.get(name) for name in ("system", "tools", "messages")}
-        prompt_tokens = _json_bytes(parts) // 4
+        request_tokens = _json_bytes(parts) // 4
     limit = body.get("max_tokens")
     limit = limit if isinstance(limit, int) else 0
-    if prompt_tokens > window:
-        yield f"prompt is too long: {prompt_tokens} tokens > {window} maximum"
-    elif prompt_tokens + limit > window:
-        yield f"prompt ({prompt_tokens}) and max_tokens ({limit}) exceed the window ({window})"
+    if request_tokens > window:
+        yield f"prompt is too long: {request_tokens} tokens > {window} maximum"
+    elif request_tokens + limit > window:
+        yield f"prompt ({request_tokens}) and max_tokens ({limit}) exceed the window ({window})"
 
 
 def _json_bytes(value: Any) -> int:

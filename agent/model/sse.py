@@ -4,7 +4,7 @@ from agent.errors import DAMAGED, TOO_MUCH, AgentError, ErrorCode
 from agent.model.api_errors import stream_error
 from agent.model.event_rules import read_optional_text
 from agent.model.parsing import parse
-from agent.model.reply import Event
+from agent.model.reply import StreamEvent
 
 # A page or a document that a server's own tool fetched comes as one event, and goes back to the
 # server with the next request, which may have 32 MB.
@@ -30,13 +30,13 @@ class EventDecoder:
         """The bytes that are here of an event that is not complete."""
         return self._size + len(self._line)
 
-    def feed(self, chunk: bytes) -> list[Event]:
+    def feed(self, chunk: bytes) -> list[StreamEvent]:
         """The events that `chunk` completes. A line is copied when it is complete, not with each
         piece of it."""
         if self._ended:
             return []
         *lines, last = chunk.split(b"\n")
-        events: list[Event] = []
+        events: list[StreamEvent] = []
         for at, line in enumerate(lines):
             if event := self._end_line(line if at else bytes(self._line + line)):
                 events.append(event)
@@ -48,7 +48,7 @@ class EventDecoder:
             self._fail(TOO_MUCH)
         return events
 
-    def close(self) -> list[Event]:
+    def close(self) -> list[StreamEvent]:
         """The events that the end of the stream completes: the last one may lack its blank line.
         A damaged one was cut off, and gives nothing."""
         error = self.error
@@ -57,7 +57,7 @@ class EventDecoder:
             self.error = error
         return events
 
-    def _end_line(self, line: bytes) -> Event | None:
+    def _end_line(self, line: bytes) -> StreamEvent | None:
         """The event that a line completes, if it does."""
         if line.startswith(b"data:"):
             self._data.append(line[5:])
@@ -69,7 +69,7 @@ class EventDecoder:
             return self._decode(data)
         return None
 
-    def _decode(self, data: bytes) -> Event | None:
+    def _decode(self, data: bytes) -> StreamEvent | None:
         if self._ended:
             return None
         try:

@@ -42,9 +42,9 @@ def is_estimated(usage: Mapping[str, Any] | None) -> bool:
     return ESTIMATED in (usage or {})
 
 
-def mark(usage: Usage, *, prompt_known: bool) -> dict[str, Any]:
+def mark(usage: Usage, *, request_known: bool) -> dict[str, Any]:
     """An estimated usage as it is stored."""
-    return usage.as_dict() | {ESTIMATED: OUTPUT if prompt_known else ALL}
+    return usage.as_dict() | {ESTIMATED: OUTPUT if request_known else ALL}
 
 
 @dataclass(eq=False)
@@ -56,9 +56,9 @@ class OpenCall:
     _counted: RawTokens | None = field(default=None, init=False)
 
     def estimate(self, factor: Factor, counter: TokenCounter) -> Usage:
-        return estimate_usage(self.reply, factor.apply(self._prompt(counter)), factor, counter)
+        return estimate_usage(self.reply, factor.apply(self._count(counter)), factor, counter)
 
-    def _prompt(self, counter: TokenCounter) -> RawTokens:
+    def _count(self, counter: TokenCounter) -> RawTokens:
         if self._counted is None:
             self._counted = count_request(self.request, counter)
         return self._counted

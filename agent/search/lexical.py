@@ -16,7 +16,7 @@ from unicodedata import category, combining, normalize
 
 from snowballstemmer import stemmer
 
-from agent.search.values import find_identifiers
+from agent.search.exact_values import find_identifiers
 
 Term = tuple[str, ...]  # one token, or several that stand together
 BEGUN = "*"  # after a token: one that begins so
@@ -27,7 +27,7 @@ LEAST_BEGUN = 3  # characters of a word that is looked for by its beginning
 LONGEST_LITERAL = 1_000  # characters; SQLite's LIKE takes 50,000 bytes
 MOST_TERMS, MOST_PHRASES = 40, 10  # of a query: a pasted page asks for its first words
 
-APART = 2  # how far away a message still lends to another
+NEIGHBOURS = 2  # messages on each side whose scores count for one too
 
 # Scripts without spaces between words, in which each character is a token: Thai to Khmer, then
 # Chinese, Japanese and Korean.
@@ -241,8 +241,8 @@ WEIGHTS = Weights()
 class Documents:
     """The messages that are searched, as columns, in the order of their conversations.
 
-    `lengths` are tokens, `typed` whether a person wrote it. Between two conversations stand `APART`
-    rows of length 0, so that a message's neighbours are its own conversation's.
+    `lengths` are tokens, `typed` whether a person wrote it. Between two conversations stand
+    `NEIGHBOURS` rows of length 0, so that a message's neighbours are its own conversation's.
     """
 
     lengths: Sequence[int]
@@ -311,7 +311,7 @@ def _smoothed(
 ) -> list[float]:
     """Scores with what each document gains from its neighbours and its writer."""
     near, far = weights.near, weights.far
-    around = [0.0] * APART
+    around = [0.0] * NEIGHBOURS
     rows = [*around, *scores, *around]
     return [
         (score + near * (before + after) + far * (earlier + later)) * (prior if person else 1.0)

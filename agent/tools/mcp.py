@@ -18,7 +18,7 @@ import httpx2
 from agent.errors import ToolError
 from agent.messages import Block
 from agent.wire.bounded import PLAIN, bound
-from agent.wire.masking import mask, remember
+from agent.wire.masking import mask, remember_secret
 from agent.wire.proxies import NONE, Proxies, Proxy
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _COMBINED = ("anyOf", "oneOf", "allOf")
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class McpEndpoint:
     """Where a server is, and the headers it wants. `timeout` is seconds for one operation,
     `secret` the variable that the key in the headers comes from, "" where there is none. It is
     asked through what `proxies` name for it."""
@@ -47,7 +47,7 @@ class Endpoint:
     proxies: Proxies = NONE
 
 
-async def list_tools(server: Endpoint) -> list[dict[str, Any]]:
+async def list_tools(server: McpEndpoint) -> list[dict[str, Any]]:
     """The server's tools as {name, description, input_schema}. Raises ToolError."""
     listed: list[dict[str, Any]] = []
     async with _connected(server) as client:
@@ -100,7 +100,7 @@ def _fault(name: str, schema: dict[str, Any]) -> str:
     return ""
 
 
-async def call_tool(server: Endpoint, name: str, arguments: dict[str, Any]) -> list[Block]:
+async def call_tool(server: McpEndpoint, name: str, arguments: dict[str, Any]) -> list[Block]:
     """What a tool returns, as content blocks. Raises ToolError, also with the tool's own error."""
     async with _connected(server) as client:
         result = await client.call_tool(name, arguments)
@@ -112,7 +112,7 @@ async def call_tool(server: Endpoint, name: str, arguments: dict[str, Any]) -> l
 
 
 @asynccontextmanager
-async def _connected(server: Endpoint) -> AsyncIterator["Client"]:
+async def _connected(server: McpEndpoint) -> AsyncIterator["Client"]:
     try:
         from mcp import Client
         from mcp.client.streamable_http import streamable_http_client
@@ -121,7 +121,7 @@ async def _connected(server: Endpoint) -> AsyncIterator["Client"]:
     answered: list[int] = []
     proxy = _find_proxy(server)
     for value in server.headers.values():
-        remember(value.rpartition(" ")[2])
+        remember_secret(value.rpartition(" ")[2])
 
     async def note(response: httpx2.Response) -> None:
         answered.append(response.status_code)
@@ -158,7 +158,7 @@ def _tls() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _find_proxy(server: Endpoint) -> Proxy | None:
+def _find_proxy(server: McpEndpoint) -> Proxy | None:
     proxy = server.proxies.find(server.url)
     if proxy and proxy.fault:
         raise ToolError(
@@ -172,7 +172,7 @@ def _through(proxy: Proxy | None) -> str:
     return f" (asked through the proxy that {proxy.variable} names)" if proxy else ""
 
 
-def _refusal(server: Endpoint, status: int) -> str:
+def _refusal(server: McpEndpoint, status: int) -> str:
     if not server.secret:
         return (
             f"{server.name} requires a key (HTTP {status}), but the admin panel names no variable "

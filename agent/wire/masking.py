@@ -1,7 +1,7 @@
 """Secrets are cut out of what others say, before anybody reads, stores or logs it.
 
-A server may repeat the key that it was sent. Masked are the secrets that `remember` was told, in
-the forms in which they travel, and whatever else looks like a key.
+A server may repeat the key that it was sent. Masked are the secrets that `remember_secret` was
+told, in the forms in which they travel, and whatever else looks like a key.
 """
 
 import json
@@ -39,7 +39,7 @@ _known: frozenset[str] = frozenset()
 _pattern: re.Pattern[str] | None = None
 
 
-def remember(secret: str) -> None:
+def remember_secret(secret: str) -> None:
     """From now on mask a secret wherever it stands. Cheap for one that is known."""
     global _known, _pattern
     if len(secret) < SHORTEST or secret in _known:

@@ -46,7 +46,7 @@ class ScriptedApi:
     spent: Spending = field(default_factory=Spending)
     requests: int = 0
     violations: list[str] = field(default_factory=list)
-    fullest: float = 0.0  # prompt + max_tokens over the window
+    fullest: float = 0.0  # request + max_tokens over the window
     followed: int = 0  # requests that should begin like the one before
     unchanged: int = 0  # and do
     _before: tuple[Any, Mapping[str, Any]] | None = None
@@ -81,15 +81,15 @@ class ScriptedApi:
         return Reply(blocks, "end_turn", usage=usage, complete=True)
 
     def _call(self, body: dict[str, Any], reply: Sequence[Block]) -> dict[str, Any]:
-        prompt = self._cache.account(body)
+        read = self._cache.account(body)
         self.requests += 1
         # A body's JSON is little longer than what is counted; dumping each would take the time.
         self.violations += find_violations(
-            body, window=self.window, prompt_tokens=prompt.total, body_bytes=5 * prompt.total
+            body, window=self.window, request_tokens=read.total, body_bytes=5 * read.total
         )
-        self.fullest = max(self.fullest, (prompt.total + body["max_tokens"]) / self.window)
+        self.fullest = max(self.fullest, (read.total + body["max_tokens"]) / self.window)
         self.digest.update(compact_json(body).encode())
-        return prompt.fields() | protocol.output_usage(protocol.ScriptedReply(tuple(reply)))
+        return read.fields() | protocol.output_usage(protocol.ScriptedReply(tuple(reply)))
 
 
 @dataclass
@@ -134,7 +134,7 @@ class Caller:
 
 
 def _continues(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Whether a request's prompt is the beginning of the next one's, breakpoints aside."""
+    """Whether a request is the beginning of the next one, breakpoints aside."""
     if list(map(without_cache_control, before["system"])) != list(
         map(without_cache_control, after["system"])
     ):

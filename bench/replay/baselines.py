@@ -20,7 +20,7 @@ OVERHEAD = tokens_of_bytes(MESSAGE_OVERHEAD_BYTES)
 
 @dataclass(frozen=True, slots=True)
 class TurnSize:
-    """A turn: seconds before it, tokens of the user's message and of the answer. In a prompt each
+    """A turn: seconds before it, tokens of the user's message and of the answer. In a request each
     takes `OVERHEAD` more."""
 
     gap: float
@@ -34,19 +34,19 @@ def full_history(turns: Iterable[TurnSize], system: int, *, ttl: Ttl = "5m") -> 
 
 
 def plain_summary(
-    turns: Iterable[TurnSize], system: int, limit: int, tail: int, *, ttl: Ttl = "5m"
+    turns: Iterable[TurnSize], system: int, limit: int, recent: int, *, ttl: Ttl = "5m"
 ) -> Spending:
     """The usual way: at `limit` tokens one call on the cached prefix writes one summary of the
-    whole, without an instruction's price and without a check; it and the last `tail` tokens
+    whole, without an instruction's price and without a check; it and the last `recent` tokens
     remain."""
-    return _grow(turns, system, limit, tail, ttl)
+    return _grow(turns, system, limit, recent, ttl)
 
 
 def _grow(
-    turns: Iterable[TurnSize], system: int, limit: int | None, tail: int, ttl: Ttl
+    turns: Iterable[TurnSize], system: int, limit: int | None, recent: int, ttl: Ttl
 ) -> Spending:
     spent = Spending()
-    before = system  # of the next prompt, without the user's message
+    before = system  # of the next request, without the user's message
     cached = 0  # of it, if the next turn comes in time
     for turn in turns:
         warm = turn.gap < CACHE_SECONDS[ttl]
@@ -55,13 +55,13 @@ def _grow(
             spent.summaries += Usage(new, SUMMARY_TOKENS, cache_read_input_tokens=read)
             spent.summary_calls += 1
             spent.sizes_before.append(before + turn.user)
-            before, cached = system + SUMMARY_TOKENS + tail, 0
+            before, cached = system + SUMMARY_TOKENS + recent, 0
             spent.sizes_after.append(before)
-        prompt = before + turn.user + OVERHEAD
+        request = before + turn.user + OVERHEAD
         read = cached if warm else 0
-        spent.answers += _cached(read, prompt - read, turn.answer, ttl)
+        spent.answers += _cached(read, request - read, turn.answer, ttl)
         spent.requests += 1
-        before, cached = prompt + turn.answer + OVERHEAD, prompt
+        before, cached = request + turn.answer + OVERHEAD, request
     return spent
 
 

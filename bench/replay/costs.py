@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 GROWTH_FROM = 1_000  # turns
 # What stays word for word after a plain summary: OpenClaw, pi and Codex keep 20,000 tokens.
-PEERS_TAIL = 20_000
+PEERS_RECENT = 20_000
 
 
 def report_cost(report: Report, setting: "Setting", replay: Replay) -> None:
@@ -30,16 +30,18 @@ def report_cost(report: Report, setting: "Setting", replay: Replay) -> None:
     system = count_text(BASE_PROMPT)
     limit = int(policy.threshold_ratio * setting.budget)
     usual = int(baselines.WINDOW_RATIO * setting.window)
-    same = baselines.plain_summary(sizes, system, limit, PEERS_TAIL, ttl="1h")
+    same = baselines.plain_summary(sizes, system, limit, PEERS_RECENT, ttl="1h")
     others = {
         "full_history": baselines.full_history(sizes, system),
         # The API's default is five minutes; whoever takes an hour everywhere comes nearer.
-        "plain_80_window": baselines.plain_summary(sizes, system, usual, PEERS_TAIL),
-        "plain_80_window.hour": baselines.plain_summary(sizes, system, usual, PEERS_TAIL, ttl="1h"),
+        "plain_80_window": baselines.plain_summary(sizes, system, usual, PEERS_RECENT),
+        "plain_80_window.hour": baselines.plain_summary(
+            sizes, system, usual, PEERS_RECENT, ttl="1h"
+        ),
         "plain_same_trigger": same,
         # Ours uses a pause near the trigger: the same for a plain one.
         "plain_same_size": baselines.plain_summary(
-            sizes, system, int(ours.before_compaction), PEERS_TAIL, ttl="1h"
+            sizes, system, int(ours.before_compaction), PEERS_RECENT, ttl="1h"
         ),
     }
     for name, other in others.items():

@@ -52,15 +52,15 @@ class Record:
 @dataclass(frozen=True, slots=True)
 class Kept:
     """Counts. `values`: exact values that the user typed in the messages under the summary.
-    `reachable` are in the prompt, or are found as they were typed; `by_sentence` are found by the
+    `reachable` are in the request, or are found as they were typed; `by_sentence` are found by the
     sentence around them, which `with_sentence` have. `instructions`: standing ones by the data's
-    word, of which `found` are recognised and `pinned` are in the prompt, as a pin or because their
+    word, of which `found` are recognised and `pinned` are in the request, as a pin or because their
     message is."""
 
     values: int
     in_summary: int
     in_index: int
-    in_prompt: int
+    in_request: int
     reachable: int
     by_sentence: int
     with_sentence: int
@@ -87,11 +87,11 @@ def examine(
     _, _, index_text = record.appendix.partition(INDEX_HEADING)
     in_index = _holding(values, index_text)
     in_summary = _holding(values, record.chapters)
-    in_prompt = in_summary | in_index | _holding(values, "\n".join(texts[record.through :]))
+    in_request = in_summary | in_index | _holding(values, "\n".join(texts[record.through :]))
     found_as_typed = {
         value
         for value, typed in values.items()
-        if value not in in_prompt and Text(search(f'"{typed}"')).holds(value)
+        if value not in in_request and Text(search(f'"{typed}"')).holds(value)
     }
     by_sentence = {v for v, asked in questions.items() if Text(search(asked)).holds(v)}
     users = [m for m in record.messages if m.is_prompt]
@@ -103,8 +103,8 @@ def examine(
         values=len(values),
         in_summary=len(in_summary),
         in_index=len(in_index),
-        in_prompt=len(in_prompt),
-        reachable=len(in_prompt | found_as_typed),
+        in_request=len(in_request),
+        reachable=len(in_request | found_as_typed),
         by_sentence=len(by_sentence),
         with_sentence=len(questions),
         invented=tuple(_invented(written, "\n".join(texts), planted)),

@@ -1,13 +1,13 @@
 """What the usual way keeps: one summary of 2,000 tokens, replaced by the next, by the same lossy
-model, at the same trigger and with the same kept tail as ours. Nothing is checked, pinned, indexed
-or searched for."""
+model, at the same trigger and with as many recent messages as ours. Nothing is checked, pinned,
+indexed or searched for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from agent.compaction.policy import Policy
-from agent.compaction.writing.requests import WORDS_PER_TOKEN
+from agent.compaction.writing.summary_requests import WORDS_PER_TOKEN
 from agent.context.assemble import BASE_PROMPT
 from agent.messages import AgentMessage, RawTokens
 from agent.tokens import Limits, TokenCounter
@@ -43,7 +43,7 @@ class PlainReplay:
         self._summariser, self._limits, self._counter = summariser, limits, counter
         policy = Policy()
         self._trigger = policy.trigger_tokens(limits)
-        self._tail = min(policy.keep_recent_tokens, limits.budget // 5)
+        self._recent = min(policy.keep_recent_tokens, limits.budget // 5)
         self._messages: list[AgentMessage] = []
         self.summary = PlainSummary()
         self.compactions = 0
@@ -63,8 +63,8 @@ class PlainReplay:
 
     def _compact(self) -> None:
         cut = self.summary.through
-        # The kept tail begins with the user.
-        while cut < len(self._messages) - 1 and self._measure_messages(cut) > self._tail:
+        # The recent messages begin with the user.
+        while cut < len(self._messages) - 1 and self._measure_messages(cut) > self._recent:
             cut += 2
         new = self._messages[self.summary.through : cut]
         entries = [SourceMessage(m.number, m.role, m.blocks[0]["text"]) for m in new]

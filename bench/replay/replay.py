@@ -228,14 +228,14 @@ class Replay:
         self._asked_at = now
         self.tally.requests.append(TurnSize(now - before, count_blocks(new), count_blocks(reply)))
         if stopped:
-            written = mark(Usage.from_api(usage), prompt_known=True)
+            written = mark(Usage.from_api(usage), request_known=True)
             return opening.message, TurnOutcome(Turn.Status.CANCELLED, blocks=reply, usage=written)
         ending = TurnOutcome(
             Turn.Status.COMPLETED,
             blocks=reply,
             stop_reason="end_turn",
             usage=usage,
-            raw_prompt=RawTokens(raw),
+            raw_request=RawTokens(raw),
         )
         return opening.message, ending
 

@@ -39,7 +39,7 @@ def play_plain(setting: "Setting", conversation: ReplayConversation) -> PlainPla
 def report_keeping(report: Report, kept: Sequence[Kept], planted: int) -> None:
     """What the small windows' conversations still hold at their ends, all together."""
     values = max(1, sum(k.values for k in kept))
-    for name in ("in_summary", "in_index", "in_prompt"):
+    for name in ("in_summary", "in_index", "in_request"):
         report.add(f"identifiers.{name}", _share(kept, name, values), "ratio")
     reachable = _share(kept, "reachable", values)
     report.add("identifiers.reachable", reachable, "ratio", at_least=0.998)
@@ -56,11 +56,11 @@ def report_keeping(report: Report, kept: Sequence[Kept], planted: int) -> None:
 
 
 def report_plain(report: Report, played: Sequence[PlainPlayed]) -> None:
-    """The same of plain summaries: what is not in the prompt is lost, as nothing searches."""
+    """The same of plain summaries: what is not in the request is lost, as nothing searches."""
     kept = [each.kept for each in played]
     values = max(1, sum(k.values for k in kept))
     report.add("plain.identifiers.in_summary", _share(kept, "in_summary", values), "ratio")
-    report.add("plain.identifiers.reachable", _share(kept, "in_prompt", values), "ratio")
+    report.add("plain.identifiers.reachable", _share(kept, "in_request", values), "ratio")
     report.add("plain.identifiers.invented", sum(len(k.invented) for k in kept), "values")
     asked = max(1, sum(k.instructions for k in kept))
     report.add("plain.pins.instructions", _share(kept, "pinned", asked), "ratio")

@@ -10,7 +10,7 @@ from agent.context.request import Ttl
 from bench.replay import baselines
 from bench.replay.api import ScriptedApi
 from bench.replay.conversations import ReplayExchange, ReplayRound, make_gaps
-from bench.replay.costs import PEERS_TAIL
+from bench.replay.costs import PEERS_RECENT
 from bench.replay.replay import Replay
 from bench.replay.summariser import Summariser
 from bench.report import Report
@@ -95,7 +95,7 @@ def report_work(report: Report, setting: "Setting", replay: Replay) -> None:
     system = count_text(BASE_PROMPT) + count_text(str(TOOLS))
     trigger = int(Policy().threshold_ratio * setting.budget)
     for name, ttl, goal in PLAIN:
-        plain = baselines.plain_summary(tally.requests, system, trigger, PEERS_TAIL, ttl=ttl)
+        plain = baselines.plain_summary(tally.requests, system, trigger, PEERS_RECENT, ttl=ttl)
         dollars = plain.dollars(setting.prices)
         report.add(f"agent.usd_per_request.{name}", dollars / spent.requests, "USD")
         ratio = spent.dollars(setting.prices) / dollars

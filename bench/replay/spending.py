@@ -26,7 +26,7 @@ class Spending:
 
     @property
     def context(self) -> float:
-        """Mean tokens of an answer's prompt."""
+        """Mean tokens of an answer's request."""
         return self.answers.request_tokens / max(1, self.requests)
 
     @property

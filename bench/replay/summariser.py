@@ -14,7 +14,7 @@ from typing import Any
 from agent.audit.evidence import GOALS
 from agent.compaction.instructions.pins import find_pins_in
 from agent.compaction.skills import INSTRUCTIONS
-from agent.compaction.writing.outline import READ
+from agent.compaction.writing.handles import READ
 from agent.messages import AgentMessage, RawTokens, plain_text
 from bench.replay.values import Text
 from demo.api import protocol

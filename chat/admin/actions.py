@@ -18,7 +18,7 @@ from chat import tasks
 from chat.admin.base import admin_link, list_url, page_url
 from chat.errors import RefusalCode, Refused
 from chat.html.figures import format_price, format_tokens
-from chat.html.methods import METHOD_WORDS
+from chat.html.method_words import METHOD_WORDS
 from chat.live.enqueuing import put_in_queue
 from chat.models import Compaction
 from chat.queries.preview import preview_rewrite
@@ -51,7 +51,7 @@ def _describe_rewrite(compaction: Compaction) -> str:
     if preview is None:
         return "It is not the current summary and cannot be written again."
     tokens = format_tokens(preview.tokens)
-    how = METHOD_WORDS[preview.engine]
+    how = METHOD_WORDS[preview.method]
     if preview.cost is None:
         return f"It reads {tokens} tokens, at a price that is not known. {how}"
     return f"It reads {tokens} tokens, for {format_price(preview.cost, preview.most)}. {how}"

@@ -21,13 +21,13 @@ from django.utils.safestring import SafeString, mark_safe
 from agent.audit.evidence import MOST_DIGITS
 from agent.audit.quotes import Quote
 from chat.html import markdown
+from chat.html.folded_quotes import mark_quotes, show_quotes
 from chat.html.moments import format_moment
-from chat.html.quotes import mark_quotes, show_quotes
 from chat.models import Conversation, Message, ModelProfile
 
 PREVIEW = 120  # characters of a message in a table
 MOST_COUNTED = 10_000  # rows of a list
-MAX_VALUE = 2_000  # characters of one value in a table of facts
+MAX_VALUE = 2_000  # characters of one value in a table of details
 
 _CITED = re.compile(r"\[(#\d+(?:[ ,]+#\d+)*)\]")
 _PAGE_LINK = re.compile(r'<a href="#message-\d+">#(\d+)</a>')  # of the chat's own page
@@ -250,13 +250,13 @@ def format_duration(duration: float | None) -> str:
     return f"{duration // 60:.0f} min {duration % 60:.0f} s"
 
 
-def list_facts(value: Mapping[str, Any] | None, prefix: str = "") -> list[tuple[str, str]]:
+def list_details(value: Mapping[str, Any] | None, prefix: str = "") -> list[tuple[str, str]]:
     """A JSON object as rows of words and values; objects inside become rows of their own."""
     rows: list[tuple[str, str]] = []
     for key, item in (value or {}).items():
         label = f"{prefix}{key}".replace("_", " ")
         if isinstance(item, Mapping) and item:
-            rows += list_facts(item, f"{label}: ")
+            rows += list_details(item, f"{label}: ")
             continue
         if isinstance(item, list) and all(isinstance(part, str | int | float) for part in item):
             item = ", ".join(map(str, item))

@@ -21,7 +21,7 @@ STATES = {
     if status != Compaction.Status.COMPLETED
 }
 # How a summary came to be written, from the best way to the last resort.
-WRITTEN = [engine for engine in Method if engine != Method.AUTO]
+WRITTEN = [method for method in Method if method != Method.AUTO]
 
 
 def describe_state(compaction: Compaction, conversation: Conversation) -> str:
@@ -39,11 +39,11 @@ class StateFilter(ConditionFilter):
     conditions = {state: (state.capitalize(), condition) for state, condition in STATES.items()}
 
 
-class EngineFilter(ConditionFilter):
+class MethodFilter(ConditionFilter):
     """By the way the summary was written: all known ways, so that not every row has to be read."""
 
-    title = "engine"
-    parameter_name = "engine"
+    title = "method"
+    parameter_name = "engine"  # as in addresses that were kept
     conditions = {str(each): (each.capitalize(), Q(method=each)) for each in WRITTEN}
 
 

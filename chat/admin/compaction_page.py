@@ -8,10 +8,10 @@ from agent.compaction.chapters.differences import compare_summaries, count_chang
 from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.instructions.pins import Pin, PinState
 from agent.compaction.policy import Method
-from chat.admin.base import list_facts, list_url, render_summary_html, with_previews
+from chat.admin.base import list_details, list_url, render_summary_html, with_previews
 from chat.html.compaction_words import describe_cause
 from chat.models import Compaction, Message
-from chat.queries.summaries import list_quotes, read_chapters
+from chat.queries.summary_versions import list_quotes, read_chapters
 
 MAX_COVERED = 200  # messages on a compaction's page
 MAX_LEFT = 200  # statements that left the summary
@@ -55,9 +55,9 @@ def describe_compaction(compaction: Compaction) -> dict[str, Any]:
             position__gte=compaction.first.position,
             position__lte=compaction.through.position,
         ),
-        "usage": list_facts(compaction.usage),
+        "usage": list_details(compaction.usage),
         "findings": _findings(compaction),
-        "audit": list_facts({k: v for k, v in compaction.audit.items() if k not in FINDINGS}),
+        "audit": list_details({k: v for k, v in compaction.audit.items() if k not in FINDINGS}),
     }
 
 

@@ -15,7 +15,6 @@ from django.views.decorators.http import require_POST
 
 from agent.compaction.policy import REASON_WORDS, Origin
 from agent.model.unreported import is_estimated
-from chat.admin import words
 from chat.admin.actions import (
     DISCARD,
     REPLACE,
@@ -40,11 +39,12 @@ from chat.admin.base import (
 )
 from chat.admin.compaction_filters import (
     DurationFilter,
-    EngineFilter,
+    MethodFilter,
     StateFilter,
     describe_state,
 )
 from chat.admin.compaction_page import describe_compaction
+from chat.admin.explanations import METHODS, OCCASIONS, STATES, explain, list_words
 from chat.html.figures import format_cost, format_money, format_tokens
 from chat.html.moments import format_moment
 from chat.models import Compaction, Conversation
@@ -69,7 +69,7 @@ SUMMARY_ROW = (
 )
 
 
-def make_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
+def make_table_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
     """One line of a table of compactions."""
     return {
         "link": admin_link(row, f"#{row.pk}"),
@@ -127,7 +127,7 @@ class CompactionAdmin(ReadOnlyAdmin):
         StateFilter,
         "trigger",
         "origin",
-        EngineFilter,
+        MethodFilter,
         DurationFilter,
         "created_at",
         ConversationOwnerFilter,
@@ -155,7 +155,7 @@ class CompactionAdmin(ReadOnlyAdmin):
             "How it was made",
             {
                 "fields": (
-                    ("model", "engine_explained", "reason"),
+                    ("model", "method_explained", "reason"),
                     ("prompt_version", "previous", "replaces"),
                     ("took", "started_at", "finished_at"),
                     ("worker_pid", "lease_expires"),
@@ -201,11 +201,11 @@ class CompactionAdmin(ReadOnlyAdmin):
     @admin.display(description="Status")
     def state_explained(self, row: Compaction) -> SafeString:
         state = describe_state(row, row.conversation)
-        return words.explain(state, words.STATES, f"state {state}")
+        return explain(state, STATES, f"state {state}")
 
     began = column("Trigger", _occasion, "trigger")
-    occasion_explained = column("Trigger", lambda row: words.explain(row.occasion, words.OCCASIONS))
-    engine_explained = column("Engine", lambda row: words.explain(row.method, words.ENGINES))
+    occasion_explained = column("Trigger", lambda row: explain(row.occasion, OCCASIONS))
+    method_explained = column("Method", lambda row: explain(row.method, METHODS))
     messages_count = column("Messages", lambda row: f"{row.messages:,}", "messages")
     tokens = column("Tokens", _tokens, "tokens_before")
     saved = column("Saved", _saved)
@@ -225,15 +225,15 @@ class CompactionAdmin(ReadOnlyAdmin):
         after = f"{row.messages_after:,}" if row.status == Compaction.Status.COMPLETED else "–"
         return f"{row.messages_before:,} → {after}" if row.messages_before else "–"
 
-    @admin.display(description="Engine reason")
+    @admin.display(description="Method reason")
     def reason(self, row: Compaction) -> str:
         why = REASON_WORDS.get(row.method_reason, row.method_reason)
         compared = row.audit.get("dollars") or {}
-        prices = [f"{engine} {format_money(dollars)}" for engine, dollars in compared.items()]
+        prices = [f"{method} {format_money(dollars)}" for method, dollars in compared.items()]
         return f"{why} Estimated: {', '.join(prices)}." if prices else why
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        extra = {"word_groups": words.list_words(), **(extra_context or {})}
+        extra = {"word_groups": list_words(), **(extra_context or {})}
         return super().changelist_view(request, extra)
 
     # --- One compaction ---------------------------------------------------------------------------

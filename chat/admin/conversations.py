@@ -21,12 +21,12 @@ from chat.admin.base import (
     moment_column,
     render_summary_html,
 )
-from chat.admin.compactions import SUMMARY_ROW, make_row
+from chat.admin.compactions import SUMMARY_ROW, make_table_row
 from chat.engine.state import load_state, load_states
 from chat.html.figures import format_money, format_tokens
 from chat.html.plot import render_context_plot
 from chat.models import Compaction, Conversation, Message
-from chat.queries.summaries import list_quotes
+from chat.queries.summary_versions import list_quotes
 
 MAX_COMPACTIONS = 50  # on a conversation's page
 DOUBTED = "; the model's server reported far too few tokens"
@@ -156,7 +156,7 @@ class ConversationAdmin(ReadOnlyAdmin):
             "summary": render_summary_html(
                 obj.pk, obj.compressed_context or "", list_quotes(obj.compaction)
             ),
-            "compactions": [make_row(row, obj) for row in rows[:MAX_COMPACTIONS]],
+            "compactions": [make_table_row(row, obj) for row in rows[:MAX_COMPACTIONS]],
             "compactions_url": list_url(Compaction, conversation=obj.pk),
             "messages_url": list_url(Message, conversation=obj.pk),
         }

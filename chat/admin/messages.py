@@ -17,7 +17,7 @@ from chat.admin.base import (
     ReadOnlyAdmin,
     column,
     format_duration,
-    list_facts,
+    list_details,
     moment_column,
     with_previews,
 )
@@ -95,7 +95,7 @@ class MessageAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
     ) -> HttpResponse:
         obj = kwargs["obj"]
-        context |= {"message_html": render_message(obj), "usage": list_facts(obj.usage)}
+        context |= {"message_html": render_message(obj), "usage": list_details(obj.usage)}
         return super().render_change_form(request, context, *args, **kwargs)
 
 
@@ -142,7 +142,7 @@ class TurnAdmin(ReadOnlyAdmin):
     error_code = column("Error", lambda row: str((row.error or {}).get("code", "")) or "–")
     notice_words = column("Notice", lambda row: row.notice_text or "–")
     error_words = column(
-        "Error", lambda row: "\n".join(map(": ".join, list_facts(row.error))) or "–"
+        "Error", lambda row: "\n".join(map(": ".join, list_details(row.error))) or "–"
     )
     created = moment_column("Created", "created_at")
     duration = column("Duration", lambda row: format_duration(_count_seconds(row)))

@@ -13,7 +13,7 @@ from chat.html.figures import format_money
 from chat.models import Compaction, Conversation, Turn
 from chat.queries.site import (
     SLOW_SECONDS,
-    Day,
+    FaultyDay,
     Span,
     Spending,
     load_days,
@@ -64,7 +64,7 @@ def _describe_spending(spending: Spending) -> dict[str, Any]:
     }
 
 
-def _describe_day(day: Day, worst: int) -> dict[str, Any]:
+def _describe_day(day: FaultyDay, worst: int) -> dict[str, Any]:
     """The counts with the addresses of their lists, and the parts of the bar."""
     counts = [
         ("turns", day.failed_turns, _day_url(Turn, day.start, status__exact="failed")),

@@ -42,10 +42,10 @@ def close_to_others(directory: Path) -> list[Path]:
                 found += [*(Path(root, name) for name in names), Path(root)]
         else:
             found.append(entry)
-    return [path for path in found if not _closed(path)]
+    return [path for path in found if not _close(path)]
 
 
-def _closed(path: Path) -> bool:
+def _close(path: Path) -> bool:
     """Take the rights of others from one file or directory; False where that is not allowed."""
     try:
         if not path.is_symlink() and _is_open(path):

@@ -23,7 +23,7 @@ from agent.model_names import split_name
 from agent.tokens import TokenCounter
 from chat import metrics
 from chat.db.threads import call_with_connection, in_db, in_db_with_retries
-from chat.engine import attachments, providers, rights
+from chat.engine import attachment_contents, providers, rights
 from chat.engine.providers import Endpoint
 
 log = structlog.get_logger(__name__)
@@ -48,7 +48,7 @@ def server_url() -> str:
 def load_endpoint(name: str) -> Endpoint:
     """Where a model is asked, by its name. Raises AgentError."""
     if provider := split_name(name)[0]:
-        return providers.load_endpoint(provider)
+        return providers.load_provider_endpoint(provider)
     return _own_endpoint()
 
 
@@ -93,7 +93,7 @@ def _check(request: Request) -> None:
 
 
 async def _read(ids: Sequence[str]) -> Mapping[str, bytes]:
-    return await in_db(attachments.read_files, ids)
+    return await in_db(attachment_contents.read_files, ids)
 
 
 def get_client() -> Client:

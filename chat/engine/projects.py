@@ -131,7 +131,7 @@ def list_projects(user: User, *, archived: bool = False) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ProjectSection:
     """A project with the newest of its `count` conversations that are listed, without pinned
     ones."""
 
@@ -140,7 +140,7 @@ class Section:
     count: int
 
 
-def list_sections(user: User) -> list[Section]:
+def list_sections(user: User) -> list[ProjectSection]:
     """A user's projects for the list beside the chat, the last used first: two queries, one where
     there is none."""
     projects = list(Project.objects.of(user).filter(archived=False))
@@ -164,9 +164,9 @@ def list_sections(user: User) -> list[Section]:
     return [_make_section(project, newest[project.pk]) for project in projects]
 
 
-def _make_section(project: Project, newest: Sequence[Any]) -> Section:
+def _make_section(project: Project, newest: Sequence[Any]) -> ProjectSection:
     shown = [row for row in newest if not row.pinned]
-    return Section(project, shown, newest[0].total if newest else 0)
+    return ProjectSection(project, shown, newest[0].total if newest else 0)
 
 
 def find_projects(user: User, query: str) -> list[Project]:

@@ -27,7 +27,7 @@ class Endpoint:
     key: str = field(repr=False)
 
 
-def load_endpoint(name: str) -> Endpoint:
+def load_provider_endpoint(name: str) -> Endpoint:
     """A provider's by its name. Raises AgentError where it cannot be used."""
     provider = read_row(Provider, name=name)
     if provider is None or not provider.enabled:

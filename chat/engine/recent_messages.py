@@ -2,7 +2,7 @@
 
 A process keeps those that it has read, so that a turn costs the same however many there are. Every
 write to the messages of a conversation gives its row a new `history_version` in the same
-transaction (`chat.services.turns.history`): what is kept under another one is read again.
+transaction (`chat.services.turns.message_changes`): what is kept under another one is read again.
 """
 
 import secrets

@@ -92,7 +92,7 @@ class RequestState:
 
     @property
     def cached_seconds(self) -> float:
-        """For how long after it the server keeps the last reply's prompt."""
+        """For how long after it the server keeps the last reply's request."""
         reply = self.last_reply
         usage = Usage.from_api(reply.usage if reply else None)
         return CACHE_SECONDS["1h" if usage.ephemeral_1h_input_tokens else "5m"]

@@ -10,8 +10,8 @@ from agent.loop import declare_tool
 from agent.tools import Tool
 from agent.tools.context import COMPACT_CONTEXT
 from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
+from agent.tools.mcp_names import declare_name
 from agent.tools.memory import FORGET, RECALL, REMEMBER
-from agent.tools.names import declare_name
 from chat.models import Conversation, McpServer, ModelProfile
 
 BUILT_IN = (SEARCH_HISTORY, READ_MESSAGES, COMPACT_CONTEXT, REMEMBER, RECALL, FORGET)

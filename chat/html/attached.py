@@ -11,10 +11,10 @@ from chat.html.sanitiser import as_string
 
 KINDS = {"image": gettext_lazy("Image"), "document": gettext_lazy("Document")}
 
-Part = dict[str, Any]
+PagePart = dict[str, Any]
 
 
-def draw_attachment(block: Block) -> Part:
+def draw_attachment(block: Block) -> PagePart:
     """What the template needs of an image or a document."""
     kind = as_string(block.get("type"))
     source = block.get("source")
@@ -33,7 +33,7 @@ def draw_attachment(block: Block) -> Part:
     }
 
 
-def draw_stored(blocks: Any) -> list[Part]:
+def draw_stored(blocks: Any) -> list[PagePart]:
     """Those of some blocks that are kept here; whatever is stored in their place."""
     parts = blocks if isinstance(blocks, list) else []
     return [draw_attachment(b) for b in parts if isinstance(b, dict) and find_reference(b)]

@@ -58,7 +58,7 @@ TOO_LONG = (ErrorCode.TOO_LONG, ErrorCode.REQUEST_TOO_LARGE, Reason.TOO_LARGE)
 # Why a way was not tried at all.
 UNTRIED = (Reason.NOT_CACHED, Reason.NOT_IN_PREFIX, Reason.TOO_LARGE, Reason.TOO_MANY_PARTS)
 
-Told = Mapping[str, str]  # a `Failure` as it is stored
+StoredFailure = Mapping[str, str]  # a `Failure` as it is stored
 
 
 def name_occasion(compaction: Compaction) -> str:
@@ -96,7 +96,7 @@ def explain_failure(compaction: Compaction) -> str:
     )
 
 
-def describe_cause(failure: Told) -> str:
+def describe_cause(failure: StoredFailure) -> str:
     """A failure as a clause."""
     words = CAUSES.get(failure.get("code", ""))
     if words is None:  # of before there were codes
@@ -109,13 +109,13 @@ def describe_cause(failure: Told) -> str:
     return gettext("{cause} (“{said}”)").format(cause=words, said=shown)
 
 
-def _list_failures(compaction: Compaction) -> list[Told]:
+def _list_failures(compaction: Compaction) -> list[StoredFailure]:
     """Of the ways to write the chapter."""
-    failures: list[Told] = compaction.audit.get("failures") or []
+    failures: list[StoredFailure] = compaction.audit.get("failures") or []
     return failures
 
 
-def _find_cause(failures: Sequence[Told]) -> Told:
+def _find_cause(failures: Sequence[StoredFailure]) -> StoredFailure:
     """What decided: the last that was tried, or if none was, why not."""
     tried = [each for each in failures if each.get("code") not in UNTRIED]
     return (tried or list(failures))[-1]

@@ -9,15 +9,13 @@ from django.utils.translation import gettext, ngettext
 
 from agent.authorship.fences import find_fences
 from agent.messages import continues_text
-from chat.html.attached import draw_attachment
+from chat.html.attached import PagePart, draw_attachment
 from chat.html.code_blocks import render_code
 from chat.html.markdown import render_markdown
 from chat.html.render_budget import RenderBudget
 from chat.html.sanitiser import as_string, clean_text
 from chat.html.tool_row import list_sources
 from chat.models import Message
-
-Part = dict[str, Any]
 
 
 def list_blocks(message: Message) -> list[Any]:
@@ -30,7 +28,7 @@ def list_blocks(message: Message) -> list[Any]:
     return [message.blocks]
 
 
-def draw_block(block: Any, role: str) -> Part:
+def draw_block(block: Any, role: str) -> PagePart:
     """What the template needs of one content block; `kind` selects how it is drawn."""
     if not isinstance(block, dict):
         return _note(gettext("Content of an unknown kind is not shown here."))
@@ -53,7 +51,7 @@ def draw_block(block: Any, role: str) -> Part:
     )
 
 
-def draw_source(block: Any) -> Part:
+def draw_source(block: Any) -> PagePart:
     """A block that cannot be drawn: its text, or else its JSON."""
     text = block.get("text") if isinstance(block, dict) else None
     return draw_source_text(text if isinstance(text, str) else str(block))
@@ -64,7 +62,7 @@ def render_source(text: str) -> SafeString:
     return mark_safe(_paragraph(clean_text(text)))
 
 
-def draw_source_text(text: str) -> Part:
+def draw_source_text(text: str) -> PagePart:
     return {"kind": "text", "html": render_source(text)}
 
 
@@ -90,7 +88,7 @@ def _paragraph(text: str) -> str:
     return f'<p class="plain" dir="auto">{escape(text)}</p>' if text.strip() else ""
 
 
-def _note(text: str) -> Part:
+def _note(text: str) -> PagePart:
     return {"kind": "note", "text": text}
 
 
@@ -114,7 +112,7 @@ def _join(texts: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def explain_hidden(count: int) -> Part:
+def explain_hidden(count: int) -> PagePart:
     """In place of rows of tools that are too many for a page."""
     words = ngettext(
         "{count} more row of tools is not shown here. The export has it.",
@@ -124,7 +122,7 @@ def explain_hidden(count: int) -> Part:
     return _note(words.format(count=count))
 
 
-def explain_unmade(count: int) -> Part:
+def explain_unmade(count: int) -> PagePart:
     """In place of the calls of a reply that were too many."""
     words = ngettext(
         "{count} more tool call of this reply was not made: it has too many. The model was told.",

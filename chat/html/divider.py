@@ -22,17 +22,18 @@ from agent.compaction.chapters.superseding import drop_empty_sections, split_cur
 from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.policy import Origin
 from agent.context.summary import INDEX_HEADING, LEFT_OUT, Summary
+from chat.html.attached import PagePart
 from chat.html.compaction_words import explain_compaction, is_stopgap, name_occasion
-from chat.html.content_blocks import Part, render_source
+from chat.html.content_blocks import render_source
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
+from chat.html.folded_quotes import mark_quotes, show_quotes
 from chat.html.markdown import render_markdown
-from chat.html.message import CACHE_SECONDS, VERSION
-from chat.html.quotes import mark_quotes, show_quotes
+from chat.html.message import HTML_CACHE_SECONDS, HTML_VERSION
 from chat.html.render_budget import RenderBudget
 from chat.html.summarised import CHAPTER_RANGE
 from chat.models import Compaction, Message
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 
 # How the audit marks a bullet: at its end, after a space, which an attribute cannot hold.
 _UNVERIFIED = re.compile(rf"(?<!\s)\s+{re.escape(UNVERIFIED)}(?=\s*(?:</li>|</p>|<ul>|<ol>))")
@@ -51,7 +52,7 @@ def render_divider(compaction: Compaction) -> str:
     quotes = [chapter.get("quotes") for chapter in compaction.chapters]
     state = f"{compaction.finished_at}:{note}:{compaction.summary}:{quotes}"
     checksum = crc32(state.encode("utf-8", "replace"))
-    key = f"divider:{VERSION}:{get_language()}:{compaction.pk}:{checksum}"
+    key = f"divider:{HTML_VERSION}:{get_language()}:{compaction.pk}:{checksum}"
     if html := cache.get(key):
         return mark_safe(html)
     parts = draw_safely(
@@ -80,11 +81,11 @@ def render_divider(compaction: Compaction) -> str:
             "unverified": any("unverified-mark" in part.get("html", "") for part in parts),
         },
     )
-    cache.set(key, html, CACHE_SECONDS)
+    cache.set(key, html, HTML_CACHE_SECONDS)
     return html
 
 
-def render_summary_parts(text: str, chapters: Sequence[Chapter] = ()) -> list[Part]:
+def render_summary_parts(text: str, chapters: Sequence[Chapter] = ()) -> list[PagePart]:
     """A stored summary as HTML: its chapters, each with its `range` of messages in words, its
     `first` and `last` number and its `headline`, the last one marked as `newest`; then the current
     work, the user's standing instructions and the index of exact values, as far as it has them.
@@ -110,7 +111,7 @@ def render_summary_parts(text: str, chapters: Sequence[Chapter] = ()) -> list[Pa
         parts.append({"kind": "work", "html": _summary_html(work, quotes)})
     for kind, lines in ("pins", pins), ("index", index):
         # What the user typed is plain text, not Markdown.
-        entries: list[Part] = [m.groupdict() for m in _ENTRIES[kind].finditer(lines)]
+        entries: list[PagePart] = [m.groupdict() for m in _ENTRIES[kind].finditer(lines)]
         for entry in entries:
             # Where room is scarce, several, or the sentence that settles one.
             entry["values"] = entry["text"].split(BETWEEN)
@@ -127,7 +128,7 @@ def count_left_out(instructions: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _written(chapter: Chapter, sent: str) -> Iterable[Part]:
+def _written(chapter: Chapter, sent: str) -> Iterable[PagePart]:
     """A chapter of the record, or those that it was selected from."""
     if not chapter.parts:
         yield _chapter(sent, chapter.quotes)
@@ -140,7 +141,7 @@ def _written(chapter: Chapter, sent: str) -> Iterable[Part]:
         yield _chapter(heading + text, chapter.quotes) | {"unsent": unsent}
 
 
-def _chapter(text: str, quotes: Sequence[Quote] = ()) -> Part:
+def _chapter(text: str, quotes: Sequence[Quote] = ()) -> PagePart:
     covered = CHAPTER_RANGE.match(text)
     said = text[covered.end() :] if covered else text
     numbers = {name: int(number) for name, number in covered.groupdict().items()} if covered else {}
@@ -153,10 +154,10 @@ def _chapter(text: str, quotes: Sequence[Quote] = ()) -> Part:
     }
 
 
-def list_chapters(compaction: Compaction) -> list[Part]:
+def list_chapters(compaction: Compaction) -> list[PagePart]:
     """The chapters of a version without their text: `range` in words, `headline`, `began` and
     `ended`."""
-    chapters: list[Part] = [
+    chapters: list[PagePart] = [
         {
             "range": name_range(each["first"], each["through"]),
             "first": each["first"],
@@ -174,7 +175,7 @@ def name_range(first: int, last: int) -> str:
     return gettext("Messages #{first} to #{last}").format(first=first, last=last)
 
 
-def _add_times(compaction: Compaction, parts: Sequence[Part]) -> None:
+def _add_times(compaction: Compaction, parts: Sequence[PagePart]) -> None:
     """Give each chapter the times of its first and last message, None for those that are gone."""
     ranges = [part for part in parts if "first" in part]
     numbers = [part[end] for part in ranges for end in ("first", "last")]

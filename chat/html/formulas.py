@@ -90,12 +90,12 @@ def add_formulas(markdown: MarkdownIt) -> None:
     """
     markdown.use(dollarmath_plugin, allow_labels=False)
     markdown.inline.ruler.at("math_inline", _dollars)
-    markdown.block.ruler.at("math_block", _near(math_block_dollar(allow_labels=False)))
+    markdown.block.ruler.at("math_block", _bounded(math_block_dollar(allow_labels=False)))
     for rule in rules["brackets"]["inline"]:
         bracketed = make_inline_func(rule)
-        markdown.inline.ruler.before("escape", f"bracket_{rule['name']}", _closed(bracketed))
+        markdown.inline.ruler.before("escape", f"bracket_{rule['name']}", _if_closed(bracketed))
     for rule in rules["brackets"]["block"]:
-        block = _closed_block(make_block_func(rule))
+        block = _if_block_closed(make_block_func(rule))
         markdown.block.ruler.before("fence", f"bracket_{rule['name']}", block)
     for name in ("math_inline", "math_inline_double", "math_block"):
         markdown.add_render_rule(name, _inline if name == "math_inline" else _block)
@@ -112,30 +112,30 @@ def _dollars(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _near(rule: BlockRule) -> BlockRule:
-    def near(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def _bounded(rule: BlockRule) -> BlockRule:
+    def bounded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
         first, *rest = line.removeprefix("$$").split("$$", 1)
         if rest and is_prose(first):
             return False
         return rule(state, start, min(end, start + MAX_LINES), silent)
 
-    return near
+    return bounded
 
 
-def _closed(rule: InlineRule) -> InlineRule:
-    def closed(state: StateInline, silent: bool) -> bool:
+def _if_closed(rule: InlineRule) -> InlineRule:
+    def checked(state: StateInline, silent: bool) -> bool:
         return _ends(state.src, "\\)", state.pos) and rule(state, silent)
 
-    return closed
+    return checked
 
 
-def _closed_block(rule: BlockRule) -> BlockRule:
-    def closed(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def _if_block_closed(rule: BlockRule) -> BlockRule:
+    def checked(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         begin = state.bMarks[start] + state.tShift[start]
         return _ends(state.src, "\\]", begin) and rule(state, start, end, silent)
 
-    return closed
+    return checked
 
 
 def _ends(text: str, closing: str, begin: int) -> bool:

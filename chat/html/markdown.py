@@ -19,7 +19,6 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from chat.html import bare_links, footnotes
 from chat.html.code_blocks import draw_code_block
-from chat.html.dates import add_unbroken_dates
 from chat.html.directions import add_directions
 from chat.html.emphasis import add_cjk_emphasis
 from chat.html.failsafe import draw_safely
@@ -28,6 +27,7 @@ from chat.html.markdown_fences import add_markdown_fences
 from chat.html.markdown_pieces import split_pieces
 from chat.html.render_budget import RenderBudget
 from chat.html.sanitiser import clean_text, escape_in_parts, sanitise_html, takes_address
+from chat.html.table_dates import add_unbroken_dates
 from chat.html.tasklists import add_tasklists
 
 MAX_INLINE = 8_000  # characters of one paragraph or cell; inline rules can be quadratic

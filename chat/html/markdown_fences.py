@@ -21,7 +21,7 @@ class MarkdownFence:
         self._open = [(marker, True)]  # each fence that is open, and whether it holds Markdown
         self.nested = False  # another one has begun in it
 
-    def take(self, line: str) -> bool:
+    def read_line(self, line: str) -> bool:
         """Whether a line, without its indentation, ends the fence."""
         found = _FENCE.match(line)
         marker, holds_markdown = self._open[-1]
@@ -73,7 +73,7 @@ def _find_end(state: StateBlock, marker: str, start: int, end: int) -> int:
         line = _read(state, number)
         if line and state.sCount[number] < state.blkIndent:
             break  # of the list
-        if not state.is_code_block(number) and inner.take(line):
+        if not state.is_code_block(number) and inner.read_line(line):
             return number
     state.env["fences_without_end"] = tried + 1
     return 0

@@ -108,7 +108,7 @@ class Cutter:
             return False
         bare = line.lstrip(" \t>" if self._contained else " ").rstrip()
         if self._markdown:
-            return self._markdown.take(bare)
+            return self._markdown.read_line(bare)
         return len(bare) >= len(marker) and bare == marker[0] * len(bare)
 
     def _open(self, line: str) -> None:

@@ -20,9 +20,9 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import get_language, gettext_noop
 
 from agent.messages import result_text
-from chat.html.answer_facts import AnswerFacts
+from chat.html.answer_details import AnswerDetails
+from chat.html.attached import PagePart
 from chat.html.content_blocks import (
-    Part,
     draw_block,
     draw_source,
     draw_source_text,
@@ -42,30 +42,30 @@ from chat.html.tool_row import (
 from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 
-VERSION = 14  # of the HTML; count up when it changes, so that cached pages are rendered anew
+HTML_VERSION = 14  # of the HTML; count up when it changes, so that cached pages are rendered anew
 MOST_ROWS = 500  # of tools in one message
-CACHE_SECONDS = 7 * 24 * 3600
+HTML_CACHE_SECONDS = 7 * 24 * 3600
 
 # As `chat.html.markdown.link_numbers` makes them.
 _ELSEWHERE = re.compile(r'<a href="[^"]*/([0-9a-f-]{36})/#message-\d+">(#\d+)</a>')
 
 
 def render_message(
-    message: Message, variants: Variants | None = None, facts: AnswerFacts | None = None
+    message: Message, variants: Variants | None = None, details: AnswerDetails | None = None
 ) -> str:
     """`_render_article`, marked where the message is left out: that is no part of what is cached,
     and the page changes it without another article."""
-    html = _render_article(message, variants, facts)
+    html = _render_article(message, variants, details)
     if message.left_out:
         html = mark_safe(html.replace("<article", "<article data-left-out", 1))
     return html
 
 
 def _render_article(
-    message: Message, variants: Variants | None = None, facts: AnswerFacts | None = None
+    message: Message, variants: Variants | None = None, details: AnswerDetails | None = None
 ) -> str:
     """The `<article>` of one message, with the way to its siblings where it has any. Assistant
-    messages are read with `message.turn`. `facts`: of a page that it is a part of."""
+    messages are read with `message.turn`. `details`: of a page that it is a part of."""
     turn = message.turn if message.role == Message.Role.ASSISTANT else None
     key = None
     if message.status != Message.Status.STREAMING and message.pk:
@@ -73,21 +73,21 @@ def _render_article(
         # The neighbours too: one of them may be deleted, and another one written.
         among = ":".join(str(each) for each in astuple(variants)) if variants else ""
         shown = f"{message.status}:{message.sent_in_part}:{state}:{among}"
-        key = f"message:{VERSION}:{get_language()}:{message.pk}:{shown}"
+        key = f"message:{HTML_VERSION}:{get_language()}:{message.pk}:{shown}"
         if html := cache.get(key):
             return mark_safe(html)
 
     def article() -> str:
         return render_to_string(
             "chat/transcript/message.html",
-            _message_context(message, turn, variants, facts or AnswerFacts([message])),
+            _message_context(message, turn, variants, details or AnswerDetails([message])),
         )
 
     html = draw_safely(f"message {message.pk}", article, lambda: _source_article(message))
     # Without the space around it, which parsers place differently.
     html = mark_safe(_without_strangers(html, message).strip())
     if key and not (turn and turn.status in Turn.ACTIVE):
-        cache.set(key, html, CACHE_SECONDS)
+        cache.set(key, html, HTML_CACHE_SECONDS)
     return html
 
 
@@ -111,7 +111,7 @@ def _without_strangers(html: str, message: Message) -> str:
 
 
 def _message_context(
-    message: Message, turn: Turn | None, variants: Variants | None, facts: AnswerFacts
+    message: Message, turn: Turn | None, variants: Variants | None, details: AnswerDetails
 ) -> dict[str, Any]:
     parts = _parts(message, turn)
     context: dict[str, Any] = {
@@ -119,8 +119,8 @@ def _message_context(
         "parts": parts,
         "variants": variants,
         "copyable": any(part["kind"] == "text" and part["html"] for part in parts),
-        "only_tools": _only_results(message),
-        "facts": facts.describe(message),
+        "only_tools": _holds_only_results(message),
+        "details": details.describe(message),
     }
     if turn is None:
         return context
@@ -136,24 +136,24 @@ def _message_context(
     return context
 
 
-def _only_results(message: Message) -> bool:
+def _holds_only_results(message: Message) -> bool:
     return bool(message.blocks) and all(
         isinstance(block, dict) and str(block.get("type", "")).endswith(RESULT_SUFFIX)
         for block in list_blocks(message)
     )
 
 
-def _parts(message: Message, turn: Turn | None) -> list[Part]:
+def _parts(message: Message, turn: Turn | None) -> list[PagePart]:
     """The message's blocks as the template draws them. The results of our own tools are shown with
     their calls, and the message that holds the results shows nothing."""
     blocks = join_cut_texts(list_blocks(message))
-    if message.turn_id and message.role == Message.Role.USER and _only_results(message):
+    if message.turn_id and message.role == Message.Role.USER and _holds_only_results(message):
         return []
     ended = find_server_results(blocks) | _find_ends(message, blocks)
     running = turn is not None and turn.status in Turn.ACTIVE
     left_out = [block for block in blocks if _is_unmade(block, ended)]
 
-    def part(block: Any) -> Part | None:
+    def part(block: Any) -> PagePart | None:
         kind = str(block.get("type", "")) if isinstance(block, dict) else ""
         if kind.endswith("tool_use"):
             if _is_unmade(block, ended):
@@ -178,7 +178,7 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
     return _bound([each for each in parts if each])
 
 
-def _bound(parts: list[Part]) -> list[Part]:
+def _bound(parts: list[PagePart]) -> list[PagePart]:
     """The parts without rows of tools above MOST_ROWS, which are only counted: no page could draw
     thousands."""
     rows = [index for index, part in enumerate(parts) if part["kind"] in ("tool", "result")]

@@ -7,7 +7,7 @@ import unicodedata
 from django.template.loader import render_to_string
 
 from agent.messages import Block
-from agent.tools.names import read_own_name
+from agent.tools.mcp_names import read_own_name
 from chat.html.sanitiser import clean_text
 from chat.models import MemoryProposal
 

@@ -10,8 +10,8 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext, gettext_noop
 
 from agent.messages import Block
-from agent.tools.names import read_own_name
-from chat.html.attached import draw_stored
+from agent.tools.mcp_names import read_own_name
+from chat.html.attached import PagePart, draw_stored
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_seconds
 from chat.html.markdown import link_numbers
@@ -22,10 +22,8 @@ MAX_ROW_SUMMARY = 100
 # Content types of the API that carry the outcome of a tool, whoever ran it.
 RESULT_SUFFIX = "tool_result"
 
-Part = dict[str, Any]
 
-
-def render_call_row(call: Block, ended: Part | None = None, more: str = "") -> str:
+def render_call_row(call: Block, ended: PagePart | None = None, more: str = "") -> str:
     """The row of a call: running, or as it `ended` (see `Message.calls`)."""
 
     def row() -> str:
@@ -47,12 +45,12 @@ def render_call_row(call: Block, ended: Part | None = None, more: str = "") -> s
 
 def build_call_part(
     call: Block,
-    ended: Part | None,
+    ended: PagePart | None,
     *,
     running: bool,
     more: str = "",
     most: int | None = MAX_TOOL_TEXT,
-) -> Part:
+) -> PagePart:
     """What the row's template needs. Without `ended` the call is running, or its end is unknown:
     then its result may be in the next message. `more` is the address of the row without the
     limit of `most` characters."""
@@ -86,7 +84,7 @@ def _shown_name(name: str) -> str:
     return f"{server}: {read_own_name(tool)}" if joined else name
 
 
-def find_server_results(blocks: Iterable[Any]) -> dict[str, Part]:
+def find_server_results(blocks: Iterable[Any]) -> dict[str, PagePart]:
     """How the calls ended that the model's server ran itself, by id: their results are in the
     same message."""
     return {
@@ -100,7 +98,7 @@ def find_server_results(blocks: Iterable[Any]) -> dict[str, Part]:
     }
 
 
-def build_result_part(block: Block, more: str = "", most: int | None = MAX_TOOL_TEXT) -> Part:
+def build_result_part(block: Block, more: str = "", most: int | None = MAX_TOOL_TEXT) -> PagePart:
     """A result on its own: of an imported conversation, or without its call."""
     kind = as_string(block.get("type"))
     text = render_result_text(block)
@@ -116,9 +114,9 @@ def build_result_part(block: Block, more: str = "", most: int | None = MAX_TOOL_
     }
 
 
-def list_sources(block: Block) -> list[Part]:
+def list_sources(block: Block) -> list[PagePart]:
     """What a text cites, each source once: {title, url}; the url is "" where there is none."""
-    found: dict[str, Part] = {}
+    found: dict[str, PagePart] = {}
     for citation in block.get("citations") or []:
         url = _http(citation.get("url"))
         title = citation.get("title") or citation.get("document_title") or url
@@ -166,7 +164,7 @@ def _without_links(content: Any) -> str:
     return "" if isinstance(content, list) and _links(content) else _text_of(content)
 
 
-def _links(content: Any) -> list[Part]:
+def _links(content: Any) -> list[PagePart]:
     """The pages that a web search found, or the one that was fetched."""
     pages = content if isinstance(content, list) else []
     if isinstance(content, dict) and content.get("type") == "web_fetch_result":
@@ -190,7 +188,7 @@ def _seconds(value: Any) -> str:
     return format_seconds(value) if isinstance(value, int | float) else ""
 
 
-def _truncated(text: str, most: int | None) -> Part:
+def _truncated(text: str, most: int | None) -> PagePart:
     """The start of a long text, and how many characters were left out."""
     text = clean_text(text)
     return {"text": text[:most], "omitted": len(text) - len(text[:most])}

@@ -16,16 +16,15 @@ from agent.compaction.failures import SummaryRejected, list_failures
 from agent.compaction.policy import BACKGROUND, Origin
 from agent.compaction.writing.job import Job, WrittenSummary
 from agent.context.assemble import Context, assemble
-from agent.engine import CompactedContext, rewrite_chapter
-from agent.engine import compact as compact_context
+from agent.engine import CompactedContext, compact_context, rewrite_chapter
 from agent.errors import AgentError
 from agent.model.client import Client
 from agent.model.unreported import Spent
 from chat.db.threads import UNAVAILABLE, in_db
-from chat.engine import attachments, model_server
+from chat.engine import attachment_contents, model_server
 from chat.engine.providers import Endpoint
 from chat.models import Compaction
-from chat.queries import summaries
+from chat.queries import summary_versions
 from chat.services.summary import compaction_jobs, compactions, gaps
 from chat.services.turns import leases
 
@@ -124,7 +123,7 @@ def _make_job(task: compaction_jobs.SummaryTask, own: Client, writer: Client) ->
     # Of a summary whose middle is written again, what comes later would only mislead.
     begins = task.plan.summarise[0].number
     earlier = [chapter for chapter in task.chapters if chapter.through < begins]
-    job = summaries.make_job(
+    job = summary_versions.make_job(
         state, task.plan, earlier, model=compaction.model, focus=compaction.focus
     )
     seconds = state.policy.deadline_seconds
@@ -134,8 +133,8 @@ def _make_job(task: compaction_jobs.SummaryTask, own: Client, writer: Client) ->
         ask_own=own.complete,
         edited=task.edited,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
-        read=lambda ids: in_db(attachments.read_files, ids),
-        waited_for=lambda: in_db(compaction_jobs.takes_extract, compaction.pk),
+        read=lambda ids: in_db(attachment_contents.read_files, ids),
+        is_waited_for=lambda: in_db(compaction_jobs.takes_extract, compaction.pk),
         time_up=Deadline(compaction, seconds).pass_by if seconds else None,
     )
 

@@ -30,7 +30,7 @@ from agent.loop import (
 from agent.messages import RawTokens, RealTokens
 from agent.model.api_errors import TOO_LONG_WORDS
 from agent.model.client import require_end
-from agent.model.reply import Event, Outcome, Reply, read_outcome
+from agent.model.reply import Outcome, Reply, StreamEvent, read_outcome
 from chat.db.threads import finish_despite_cancel, in_db_with_retries
 from chat.engine import model_server
 from chat.engine.model_profiles import load_profile
@@ -56,7 +56,7 @@ REST_SECONDS = 0.03
 REST_PER_ANSWER = 0.001
 MAX_REST_SECONDS = 0.1
 
-ASSUMED_SHARE = 0.75  # of a prompt that is too long, where its server does not say by how much
+ASSUMED_SHARE = 0.75  # of a request that is too long, where its server does not say by how much
 # Tokens of a request that is built in less than a millisecond.
 SHORT = 10_000
 MARGIN = 0.95  # of the share that it names: what is left out is only estimated
@@ -72,10 +72,10 @@ class AnswerSteps:
         self._live = live
         self._first_request: AnswerStart | None = begun
         self._count_answers = count_answers
-        self._raw_prompt = RawTokens(0)
+        self._raw_request = RawTokens(0)
         self._container = ""
         self._tools_listed = False
-        self._overflows = 0  # compactions after the API had called a prompt too long
+        self._overflows = 0  # compactions after the API had called a request too long
         self._token_limit: int | None = None  # where the API takes less than its window
 
     async def run(self) -> TurnOutcome:
@@ -88,7 +88,7 @@ class AnswerSteps:
     # --- Steps ------------------------------------------------------------------------------------
 
     async def ask(self, *, final: bool) -> ReplyOutcome:
-        """Compact first if that is due, then ask the model; where the API says that the prompt is
+        """Compact first if that is due, then ask the model; where the API says that the request is
         too long, make room and ask again."""
         opening = await self._open_request()
         self._state = opening.state
@@ -106,7 +106,7 @@ class AnswerSteps:
                     log.warning("thinking was refused", turn=self._live.turn_id, said=error.said)
                     await in_db_with_retries(turns.void_thinking, self._live.turn_id)
                     as_text = True
-                elif not await self._made_room(opening.state, error):
+                elif not await self._make_room(opening.state, error):
                     raise
             opening = await self._open_next_request(may_compact=False)
 
@@ -170,9 +170,9 @@ class AnswerSteps:
         if live.rounds and (live.preparing is None or live.preparing.done()):
             live.preparing = asyncio.create_task(prepare_between_rounds(live.turn_id, state))
 
-    async def _made_room(self, state: RequestState, error: AgentError) -> bool:
-        """Whether the next try is shorter, after the API refused a prompt as too long: because of a
-        compaction or, once in a turn, without the oldest messages."""
+    async def _make_room(self, state: RequestState, error: AgentError) -> bool:
+        """Make the next try shorter, after the API refused a request as too long: by a compaction
+        or, once in a turn, without the oldest messages. False where it would not be shorter."""
         if error.code != ErrorCode.TOO_LONG:
             return False
         if await self._learned_window(state):
@@ -209,7 +209,7 @@ class AnswerSteps:
         assert message is not None
         live.begin_message(message.pk, message.number)
         context, tokens = await self._fitting(state)
-        self._raw_prompt = state.limits.factor.raw(tokens)
+        self._raw_request = state.limits.factor.raw(tokens)
         if as_text:
             context = convert_rounds_to_text(context)
         build = partial(model_server.build_request, context, final=final)
@@ -223,14 +223,14 @@ class AnswerSteps:
             require_end(reply)
             self._container = reply.container or self._container
             ended = read_outcome(reply)
-            next_prompt = reply.usage.total  # what was read and written
-            if ended is Outcome.RESEND and next_prompt + sent.max_tokens > state.limits.window:
+            next_request = reply.usage.total  # what was read and written
+            if ended is Outcome.RESEND and next_request + sent.max_tokens > state.limits.window:
                 ended = Outcome.OVERFLOW
             if ended is Outcome.OVERFLOW and not live.length:
                 raise AgentError(ErrorCode.TOO_LONG, TOO_LONG_WORDS)
             if ended is not Outcome.RESEND:
                 return ReplyOutcome(reply, ended)
-            tokens = RealTokens(next_prompt)
+            tokens = RealTokens(next_request)
             sent, live.reply = continue_request(request, reply), reply.resume()
             await asyncio.to_thread(model_server.require_valid, sent, resumed=True)
         raise AgentError(
@@ -285,13 +285,13 @@ class AnswerSteps:
                 self._live.asked = RealTokens(0)
             raise
 
-    def _rest_after(self, events: Sequence[Event]) -> float:
+    def _rest_after(self, events: Sequence[StreamEvent]) -> float:
         """Not after the events that open a reply: the first delta goes out at once."""
         if not any(event["type"] == "content_block_delta" for event in events):
             return 0
         return min(MAX_REST_SECONDS, REST_SECONDS + REST_PER_ANSWER * self._count_answers())
 
-    async def _show_events(self, events: Sequence[Event], reply: Reply) -> None:
+    async def _show_events(self, events: Sequence[StreamEvent], reply: Reply) -> None:
         """Fold a batch of events into the reply, and send on what a reader sees of them."""
         text = thought = ""
         for event in events:
@@ -311,11 +311,11 @@ class AnswerSteps:
             stop_reason=reply.stop_reason,
             usage=reply.raw_usage,
             paused=reply.paused,
-            # What the server had written before it paused was part of the prompt too.
-            raw_prompt=RawTokens(0) if reply.paused.total else self._raw_prompt,
+            # What the server had written before it paused was part of the request too.
+            raw_request=RawTokens(0) if reply.paused.total else self._raw_request,
         )
 
 
 def _share_taken(error: AgentError) -> float:
-    """How much of a prompt that was too long its server would take."""
+    """How much of a request that was too long its server would take."""
     return ASSUMED_SHARE if error.share_taken is None else MARGIN * error.share_taken

@@ -21,7 +21,7 @@ from chat.html.tool_row import render_call_row
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import Event, ToolStarted, TurnBlock, TurnDelta, TurnThinking
 from chat.protocol.parts import LiveAnswer, LiveText
-from chat.services.turns.turns import Draft
+from chat.services.turns.turns import Unstored
 
 
 @dataclass
@@ -100,7 +100,7 @@ class LiveTurn:
         a reply that ends."""
         return plain_text(b for b in self.reply.partial_blocks() if b["type"] == "text")
 
-    def draft(self) -> Draft:
+    def draft(self) -> Unstored:
         """What a checkpoint keeps."""
         assert self.message_id is not None
         return self.message_id, self.kept_text, partial(self.estimate_usage, self.reply)
@@ -112,7 +112,7 @@ class LiveTurn:
             return None
         usage = estimate_usage(reply, self.asked, self.factor, get_counter())
         known = bool(reply.usage.request_tokens) and not reply.paused.total
-        return mark(usage + reply.paused, prompt_known=known)
+        return mark(usage + reply.paused, request_known=known)
 
     async def write(self, text: str) -> None:
         """Send text to the browsers, and the pieces that it completes as HTML."""

@@ -49,7 +49,7 @@ def _stored(conversation_id: UUID) -> tuple[Snapshot, Turn | None]:
         title=str(state.conversation),
         head=load_head_number(conversation_id),
         turn=None,
-        compaction=from_rows.compaction_started(compaction) if compaction else None,
+        compaction=from_rows.compression_started(compaction) if compaction else None,
         usage=from_rows.context_usage(state),
         questions="".join(map(render_proposal, memories.list_proposals_of(state.conversation))),
     )

@@ -16,7 +16,7 @@ log = structlog.get_logger(__name__)
 
 async def sweep_forever() -> None:
     """The sweep of a web process: at once, and whenever a lease may have run out."""
-    leases.keeper.judge()
+    leases.keeper.watch_others()
     away = False
     while True:
         try:

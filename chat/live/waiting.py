@@ -17,7 +17,7 @@ from chat.live.enqueuing import enqueue
 from chat.models import Compaction
 from chat.protocol.broadcast import conversation_group
 from chat.protocol.events import CompressionCompleted
-from chat.queries import summaries
+from chat.queries import summary_versions
 from chat.services.summary import compactions, preparations
 
 log = structlog.get_logger(__name__)
@@ -91,12 +91,12 @@ def find_or_begin(
     preparation that is being written, one that is ready and becomes current now, or a new one; None
     where there is too little to summarise. With a focus, it is always a new one."""
     if not focus:
-        running = summaries.find_running(state.conversation)
+        running = summary_versions.find_running(state.conversation)
         if running and compactions.adopt(running, turn_id):
             return running, False
         if swapped := compactions.commit_ready(state):
             return swapped.conversation.compaction, False
-    planned = summaries.plan_for(state, trigger)
+    planned = summary_versions.plan_for(state, trigger)
     if planned is None:
         return None, False
     previous = state.conversation.compaction

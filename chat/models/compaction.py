@@ -12,7 +12,7 @@ from chat.models.turn import Turn
 
 
 def _choices(values: type[StrEnum]) -> list[tuple[str, str]]:
-    """An enum of the engine's as a field's choices."""
+    """An enum of `agent/` as a field's choices."""
     return [(value.value, value.name.replace("_", " ").title()) for value in values]
 
 

@@ -12,7 +12,7 @@ from django.db import DatabaseError, transaction
 
 from chat.html.failsafe import draw_safely
 from chat.protocol.events import Event, encode_frame
-from chat.protocol.local_layer import RESYNC, Message
+from chat.protocol.local_layer import RESYNC, LayerMessage
 
 log = structlog.get_logger(__name__)
 
@@ -67,6 +67,6 @@ async def send(group: str, event: Event) -> None:
     await get_channel_layer().group_send(group, _message(event))
 
 
-def _message(event: Event) -> Message:
+def _message(event: Event) -> LayerMessage:
     # Encoded once for all sockets.
     return {"type": "relay", "name": event.type, "frame": encode_frame(event)}

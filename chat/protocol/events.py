@@ -107,7 +107,7 @@ class CompressionCompleted(Event):
     messages_after: int
     trigger: str
     why: str
-    engine: str
+    engine: str  # the method; the frame's name for it
     note: str
     after_message_id: int
     html: str
@@ -123,7 +123,8 @@ class CompactionPrepared(Event):
 
 @dataclass(frozen=True, slots=True)
 class SummaryChanged(Event):
-    """The current version of the summary lost a part or got it back; `html` is its divider."""
+    """The summary says something else: it was edited, lost a part or got it back. `html` is the
+    divider of the version that is current now."""
 
     type = "summary.changed"
     id: int

@@ -31,7 +31,7 @@ from chat.protocol.events import (
     TurnFinished,
     TurnStarted,
 )
-from chat.queries.summaries import has_ready
+from chat.queries.summary_versions import has_ready
 from chat.queries.tree import find_newest_variant
 
 
@@ -88,7 +88,7 @@ def proposal_closed(proposal: MemoryProposal) -> QuestionClosed:
     return QuestionClosed(id=f"memory-{proposal.pk}")
 
 
-def compaction_started(compaction: Compaction) -> CompressionStarted:
+def compression_started(compaction: Compaction) -> CompressionStarted:
     return CompressionStarted(
         conversation_id=str(compaction.conversation_id),
         compaction_id=compaction.pk,
@@ -107,7 +107,7 @@ def compaction_progress(compaction: Compaction, text: str) -> CompressionProgres
     )
 
 
-def compaction_completed(compaction: Compaction) -> CompressionCompleted:
+def compression_completed(compaction: Compaction) -> CompressionCompleted:
     success = compaction.status == Compaction.Status.COMPLETED
     return CompressionCompleted(
         conversation_id=str(compaction.conversation_id),

@@ -14,10 +14,10 @@ from typing import Any
 
 from channels.layers import BaseChannelLayer
 
-Message = dict[str, Any]
+LayerMessage = dict[str, Any]
 # What readers get when events may be lost: where an outage begins and where it ends, and in place
 # of one that cannot be made.
-RESYNC: Message = {"type": "relay", "name": "resync"}
+RESYNC: LayerMessage = {"type": "relay", "name": "resync"}
 
 
 class LocalChannelLayer(BaseChannelLayer):
@@ -28,10 +28,10 @@ class LocalChannelLayer(BaseChannelLayer):
 
     def __init__(self, capacity: int = 2000, **options: Any) -> None:
         super().__init__(capacity=capacity, **options)
-        self._queues: dict[str, asyncio.Queue[Message]] = {}
+        self._queues: dict[str, asyncio.Queue[LayerMessage]] = {}
         self._groups: dict[str, set[str]] = defaultdict(set)
         self._joined: dict[str, set[str]] = defaultdict(set)  # the groups of each channel
-        self._takers: dict[str, Callable[[Message], None]] = {}
+        self._takers: dict[str, Callable[[LayerMessage], None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def bind(self) -> None:
@@ -44,7 +44,7 @@ class LocalChannelLayer(BaseChannelLayer):
         self._queues[name] = asyncio.Queue(self.capacity)
         return name
 
-    async def receive(self, channel: str) -> Message:
+    async def receive(self, channel: str) -> LayerMessage:
         """The next message. A channel that is in no group is there for one answer, and then
         forgotten."""
         queue = self._queues.get(channel)
@@ -56,12 +56,12 @@ class LocalChannelLayer(BaseChannelLayer):
             if channel not in self._joined:
                 self._queues.pop(channel, None)
 
-    def hand_over(self, channel: str, take: Callable[[Message], None]) -> None:
+    def hand_over(self, channel: str, take: Callable[[LayerMessage], None]) -> None:
         """Call `take` with each message of a channel from now on, at once and in the loop that
         receives; there is nothing left for `receive`."""
         self._takers[channel] = take
 
-    async def send(self, channel: str, message: Message) -> None:
+    async def send(self, channel: str, message: LayerMessage) -> None:
         self._forward(self._put, channel, message)
 
     async def group_add(self, group: str, channel: str) -> None:
@@ -85,15 +85,15 @@ class LocalChannelLayer(BaseChannelLayer):
         """False where it is known that nobody gets what is sent to a group."""
         return group in self._groups
 
-    async def group_send(self, group: str, message: Message) -> None:
+    async def group_send(self, group: str, message: LayerMessage) -> None:
         self.deliver(group, message)
 
-    def deliver(self, group: str, message: Message) -> None:
+    def deliver(self, group: str, message: LayerMessage) -> None:
         """`group_send` from any thread, without a wait. `async_to_sync` would start a loop, and a
         thread for it, per message."""
         self._forward(self._put_all, group, message)
 
-    def _forward(self, put: Any, name: str, message: Message) -> None:
+    def _forward(self, put: Any, name: str, message: LayerMessage) -> None:
         try:
             here = asyncio.get_running_loop()
         except RuntimeError:
@@ -103,11 +103,11 @@ class LocalChannelLayer(BaseChannelLayer):
         else:
             self._loop.call_soon_threadsafe(put, name, message)
 
-    def _put_all(self, group: str, message: Message) -> None:
+    def _put_all(self, group: str, message: LayerMessage) -> None:
         for channel in self._groups.get(group, ()):
             self._put(channel, message)
 
-    def _put(self, channel: str, message: Message) -> None:
+    def _put(self, channel: str, message: LayerMessage) -> None:
         if take := self._takers.get(channel):
             take(message)
         elif (queue := self._queues.get(channel)) and not queue.full():

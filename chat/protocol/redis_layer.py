@@ -18,7 +18,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from chat.db.outages import LAYER
-from chat.protocol.local_layer import RESYNC, Message
+from chat.protocol.local_layer import RESYNC, LayerMessage
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +52,7 @@ class RedisChannelLayer(RedisPubSubChannelLayer):
         name: str = await self._get_layer().new_channel(prefix)
         return name
 
-    def hand_over(self, channel: str, take: Callable[[Message], None]) -> None:
+    def hand_over(self, channel: str, take: Callable[[LayerMessage], None]) -> None:
         """Call `take` with each message of a channel from now on, at once and in the loop that
         receives; there is nothing left for `receive`."""
         self._get_layer().channels[channel] = _HandedOver(take, self.deserialize)
@@ -72,7 +72,7 @@ class RedisChannelLayer(RedisPubSubChannelLayer):
         """Another process may have some."""
         return True
 
-    def deliver(self, group: str, message: Message) -> None:
+    def deliver(self, group: str, message: LayerMessage) -> None:
         """`group_send` from any thread without a running loop; waits until Redis has it."""
         if self._loop is None or self._loop.is_closed():
             async_to_sync(self.group_send)(group, message)
@@ -91,7 +91,7 @@ class _HandedOver:
     """Stands in for a channel's queue: whatever is put in is taken at once."""
 
     def __init__(
-        self, take: Callable[[Message], None], deserialize: Callable[[bytes], Message]
+        self, take: Callable[[LayerMessage], None], deserialize: Callable[[bytes], LayerMessage]
     ) -> None:
         self._take, self._deserialize = take, deserialize
 

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db.models import F, Q, QuerySet, Sum
 
-from agent.search.lexical import APART, Documents, Query, Term, weigh_terms
+from agent.search.lexical import NEIGHBOURS, Documents, Query, Term, weigh_terms
 from chat.models import Conversation, Message, SearchEntry
 from chat.queries.fulltext import (
     Condition,
@@ -55,7 +55,7 @@ def find_recent(owner_id: int) -> int:
     return ids.values_list("message_id", flat=True)[RECENT - 1 : RECENT].first() or 0
 
 
-def load_conversation(owner_id: int, terms: Sequence[Term], conversation_id: UUID) -> Candidates:
+def load_of_conversation(owner_id: int, terms: Sequence[Term], conversation_id: UUID) -> Candidates:
     """All messages of a conversation."""
     # By its id, not as one of a set: so the index has them in order.
     entries = SearchEntry.objects.filter(
@@ -89,7 +89,7 @@ def load_best(owner_id: int, query: Query) -> Candidates:
     found = look_up(owner_id, [*query.terms, *chain.from_iterable(query.words)], query.words, since)
     worth = _weigh(owner_id, query, found)
     near = {
-        f"{_NEAR}position__range": (F("position") - APART, F("position") + APART),
+        f"{_NEAR}position__range": (F("position") - NEIGHBOURS, F("position") + NEIGHBOURS),
         f"{_NEAR}length__gt": 0,
     }
     around = SearchEntry.objects.filter(message__in=_choose(found, worth, hidden), **near)
@@ -119,8 +119,8 @@ def _separate(rows: Iterable[tuple[int, int, bool, UUID, int]]) -> list[tuple[in
     separated: list[tuple[int, int, bool]] = []
     before: tuple[UUID | None, int] = None, 0
     for message, length, typed, conversation, position in rows:
-        if conversation != before[0] or position - before[1] > APART:
-            separated += [_GAP] * APART
+        if conversation != before[0] or position - before[1] > NEIGHBOURS:
+            separated += [_GAP] * NEIGHBOURS
         separated.append((message, length, typed))
         before = conversation, position
     return separated

@@ -38,7 +38,7 @@ def find_holders(
 ) -> dict[Term, list[int]]:
     """For each term the ids of the owner's messages that hold it: all from `low` to `high`, and
     perhaps others."""
-    if _postgresql():  # it would walk through the range, and unpack every vector there
+    if _is_postgresql():  # it would walk through the range, and unpack every vector there
         return _find_terms(owner_id, terms)
     return _find_terms(owner_id, terms, " AND rowid BETWEEN %s AND %s", low, high)
 
@@ -47,7 +47,7 @@ def find_holders_among(
     owner_id: int, terms: Sequence[Term], ids: Sequence[int]
 ) -> dict[Term, list[int]]:
     """For each term those of the owner's messages that hold it."""
-    if _postgresql():
+    if _is_postgresql():
         return _find_terms(owner_id, terms, " AND message_id = ANY(%s)", list(ids))
     return _find_terms(owner_id, terms, SQLITE_AMONG, json.dumps(ids))
 
@@ -56,7 +56,7 @@ def find_matches(owner_id: int, conditions: Sequence[Condition], since: int = 0)
     """For each condition the ids, `since` or higher, of the owner's messages that meet it."""
     if not since:
         return _find(owner_id, conditions)
-    if _postgresql():
+    if _is_postgresql():
         return _find(
             owner_id, conditions, " AND owner_id = %s AND message_id >= %s", owner_id, since
         )
@@ -78,7 +78,7 @@ def _find(
         return []
     written = [_write(owner_id, condition) for condition in conditions]
     asked: list[Any]
-    if _postgresql():
+    if _is_postgresql():
         sql, asked = POSTGRESQL.format(narrowed), [list(range(len(written))), written, *values]
     else:
         sql = " UNION ALL ".join([SQLITE + narrowed] * len(written))
@@ -91,7 +91,7 @@ def _find(
 
 def _write(owner_id: int, condition: Condition) -> str:
     """A condition in the database's own language."""
-    either, both = (" | ", " & ") if _postgresql() else (" OR ", " AND ")
+    either, both = (" | ", " & ") if _is_postgresql() else (" OR ", " AND ")
     return both.join(
         f"({either.join(_write_term(owner_id, term) for term in terms)})" for terms in condition
     )
@@ -100,12 +100,12 @@ def _write(owner_id: int, condition: Condition) -> str:
 def _write_term(owner_id: int, term: Term) -> str:
     begun = term[-1].endswith(BEGUN)
     tokens = mark_with_owner(owner_id, (token.removesuffix(BEGUN) for token in term))
-    if _postgresql():
+    if _is_postgresql():
         return " <-> ".join(tokens) + ":*" * begun
     return f'"{" ".join(tokens)}"' + "*" * begun
 
 
-def _postgresql() -> bool:
+def _is_postgresql() -> bool:
     return connection.vendor == "postgresql"
 
 
@@ -120,7 +120,7 @@ def load_columns(entries: QuerySet[SearchEntry], *fields: str) -> list[list[Any]
 
 
 def _joined(column: str) -> str:
-    return f"string_agg({column}::text, ',')" if _postgresql() else f"group_concat({column})"
+    return f"string_agg({column}::text, ',')" if _is_postgresql() else f"group_concat({column})"
 
 
 def _list(joined: str | None) -> list[Any]:

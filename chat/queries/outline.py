@@ -8,13 +8,13 @@ from datetime import datetime
 from django.db.models import QuerySet
 from django.db.models.functions import Left
 
-from agent.compaction.chapters.chapter import Part
+from agent.compaction.chapters.chapter import WrittenPart
 from agent.compaction.chapters.outlook import read_headline
 from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.instructions.pins import Pin
-from agent.context.shortening.texts import shorten_text
+from agent.context.shortening.text_previews import shorten_text
 from chat.models import Conversation, Message
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 
 PAGE = 100  # turns that are listed at once
 WORDS = 80  # characters of each
@@ -148,7 +148,7 @@ def _load_places(
 
 
 def _place_chapters(
-    chapters: Sequence[Part], places: dict[int, tuple[int, datetime]]
+    chapters: Sequence[WrittenPart], places: dict[int, tuple[int, datetime]]
 ) -> list[ChapterEntry]:
     entries = []
     start = 0

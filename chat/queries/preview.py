@@ -12,11 +12,11 @@ from agent.compaction.plan import Plan, find_protected_first
 from agent.compaction.policy import Extent, Method
 from agent.compaction.writing.choice import choose, estimate_most
 from agent.messages import Usage
-from chat.engine import attachments, model_server
+from chat.engine import attachment_contents, model_server
 from chat.engine.model_profiles import has_prices, load_profile
 from chat.engine.state import RequestState, load_state
 from chat.models import Compaction, Conversation
-from chat.queries import summaries
+from chat.queries import summary_versions
 
 # A chapter is taken to be at most this share of what it reads: one that makes the context larger is
 # not used.
@@ -38,7 +38,7 @@ class Preview:
     tokens_after: int
     cost: float | None
     most: float | None
-    engine: Method | None
+    method: Method | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class RewritePreview:
     tokens: int
     cost: float | None
     most: float | None
-    engine: Method
+    method: Method
 
 
 class _Price(NamedTuple):
@@ -56,7 +56,7 @@ class _Price(NamedTuple):
 
     cost: float
     most: float
-    engine: Method | None
+    method: Method | None
 
 
 def preview_rewrite(version: Compaction) -> RewritePreview | None:
@@ -64,16 +64,16 @@ def preview_rewrite(version: Compaction) -> RewritePreview | None:
     if version.conversation.compaction_id != version.pk:
         return None
     state = load_state(version.conversation_id)
-    planned = summaries.plan_rewrite(state, version)
-    before = summaries.read_chapters_before(version)
+    planned = summary_versions.plan_rewrite(state, version)
+    before = summary_versions.read_chapters_before(version)
     price = _price(state, planned, before, version.focus)
     known = _has_prices(state)
-    assert price.engine is not None
+    assert price.method is not None
     return RewritePreview(
         tokens=sum(state.limits.factor.apply(message.tokens) for message in planned.summarise),
         cost=price.cost if known else None,
         most=price.most if known else None,
-        engine=price.engine,
+        method=price.method,
     )
 
 
@@ -88,10 +88,10 @@ def preview_compactions(conversation: Conversation) -> Sequence[Preview]:
 def _preview(state: RequestState, extent: Extent) -> Preview:
     """The price covers the summary (nothing for a prepared one) and, where the server caches the
     conversation now, caching the new prefix with the next request."""
-    planned = summaries.plan_or_refuse(state, extent)
-    if prepared := summaries.find_ready_by_hand(state, planned, extent):
-        planned = summaries.split_at(state.context.messages, prepared.through.number)
-    previous = summaries.read_chapters(state.conversation.compaction)
+    planned = summary_versions.plan_or_refuse(state, extent)
+    if prepared := summary_versions.find_ready_by_hand(state, planned, extent):
+        planned = summary_versions.split_at(state.context.messages, prepared.through.number)
+    previous = summary_versions.read_chapters(state.conversation.compaction)
     price = _Price(0.0, 0.0, None) if prepared else _price(state, planned, previous)
     tokens_after = _estimate_after(state, planned, prepared)
     cached = 0.0
@@ -108,7 +108,7 @@ def _preview(state: RequestState, extent: Extent) -> Preview:
         tokens_after=tokens_after,
         cost=price.cost + cached if known else None,
         most=price.most + cached if known else None,
-        engine=price.engine,
+        method=price.method,
     )
 
 
@@ -133,10 +133,10 @@ def _has_prices(state: RequestState) -> bool:
 
 def _price(state: RequestState, planned: Plan, previous: list[Chapter], focus: str = "") -> _Price:
     """Of writing the summary after previous chapters: as the worker will choose."""
-    files = attachments.read_files(
+    files = attachment_contents.read_files(
         [each for m in planned.summarise for each in list_text_file_ids(m.blocks)]
     )
-    job = summaries.make_job(
+    job = summary_versions.make_job(
         state,
         replace(planned, summarise=with_files(planned.summarise, files)),
         previous,

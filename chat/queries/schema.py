@@ -33,7 +33,7 @@ COLUMNS = {
 }
 
 
-class Kind(StrEnum):
+class MisfitKind(StrEnum):
     """In which way a database does not fit."""
 
     OLDER = "older"
@@ -42,12 +42,12 @@ class Kind(StrEnum):
 
 
 NEXT_STEPS = {
-    Kind.OLDER: "Run `python manage.py migrate`, then start again (`make run` does both).",
-    Kind.NEWER: (
+    MisfitKind.OLDER: "Run `python manage.py migrate`, then start again (`make run` does both).",
+    MisfitKind.NEWER: (
         "Start the release that made it, or a newer one; or restore the backup from before the "
         "upgrade."
     ),
-    Kind.CHANGED: (
+    MisfitKind.CHANGED: (
         "`migrate` cannot mend that: a migration was changed after it was applied here, which "
         "happens between unreleased versions, or somebody changed the tables. Start the version "
         "that made the database (its conversations can be exported there), restore a backup of "
@@ -61,7 +61,7 @@ NEXT_STEPS = {
 class Misfit:
     """Why a database cannot be used."""
 
-    kind: Kind
+    kind: MisfitKind
     cause: str  # a sentence with names
 
     def __str__(self) -> str:
@@ -77,16 +77,16 @@ def find_misfit(*, running: bool = False) -> Misfit | None:
     missing = known - applied
     if newer and missing:
         both = f"it has {_name(newer)}, and lacks {_name(missing)}"
-        return Misfit(Kind.CHANGED, f"The database has another history: {both}.")
+        return Misfit(MisfitKind.CHANGED, f"The database has another history: {both}.")
     if newer and not running:
         cause = f"The database is of a newer release: it has {_name(newer)}."
-        return Misfit(Kind.NEWER, cause)
+        return Misfit(MisfitKind.NEWER, cause)
     if missing:
         cause = f"The database is not migrated: it lacks {_name(missing)}."
-        return Misfit(Kind.OLDER, cause)
+        return Misfit(MisfitKind.OLDER, cause)
     if differences := _compare_columns():
         begin = "Another release has changed the database" if newer else "The database is changed"
-        kind = Kind.NEWER if newer else Kind.CHANGED
+        kind = MisfitKind.NEWER if newer else MisfitKind.CHANGED
         return Misfit(kind, f"{begin}: {'; '.join(differences)}.")
     return None
 

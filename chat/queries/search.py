@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 from agent.search import lexical
 from agent.search.lexical import Query
 from agent.search.signs import find_signs
-from chat.engine.attachments import append_file_texts, find_text_file_ids
+from chat.engine.attachment_contents import append_file_texts, find_text_file_ids
 from chat.models import Conversation, Message
-from chat.queries.candidates import find_by_signs, load_all, load_best, load_conversation
+from chat.queries.candidates import find_by_signs, load_all, load_best, load_of_conversation
 
 # Read in full, to put exact values first.
 CANDIDATES = 60
@@ -60,7 +60,7 @@ def find_messages(
     if not query.terms:
         return find_containing(owner_id, query.literal, within, limit)
     ids, documents, holding, worth = (
-        load_conversation(owner_id, query.terms, conversation_id)
+        load_of_conversation(owner_id, query.terms, conversation_id)
         if conversation_id
         else load_best(owner_id, query)
         if within is None

@@ -47,7 +47,7 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class FaultyDay:
     """What went wrong on a day, and the time at which it began."""
 
     start: datetime
@@ -102,7 +102,7 @@ def _list_months() -> list[datetime]:
     return months
 
 
-def load_days() -> list[Day]:
+def load_days() -> list[FaultyDay]:
     """The last days, today first, in two queries."""
     turns = _count_by_day(Turn.objects.filter(status=Turn.Status.FAILED), failed=Count("pk"))
     compactions = _count_by_day(
@@ -112,7 +112,7 @@ def load_days() -> list[Day]:
     )
     starts = [_days_ago(days) for days in range(FAULT_DAYS)]
     return [
-        Day(
+        FaultyDay(
             start,
             turns.get(start.date(), {}).get("failed", 0),
             compactions.get(start.date(), {}).get("failed", 0),

@@ -9,7 +9,7 @@ from agent.search.lexical import parse_query
 from chat.engine.recent_messages import to_agent_message
 from chat.models import Compaction, Message
 from chat.queries.search import find_messages
-from chat.queries.summaries import load_messages_between
+from chat.queries.summary_versions import load_messages_between
 
 MOST = 5
 EXCERPT = 160  # characters

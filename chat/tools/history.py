@@ -18,7 +18,7 @@ from agent.messages import Block
 from agent.search import lexical
 from agent.search.excerpts import Excerpts
 from chat.db.threads import in_tool_db
-from chat.engine.attachments import append_file_texts, find_text_file_ids
+from chat.engine.attachment_contents import append_file_texts, find_text_file_ids
 from chat.engine.model_profiles import limits_for, load_profile
 from chat.engine.model_server import get_counter
 from chat.engine.recent_messages import to_agent_message

@@ -18,13 +18,13 @@ from chat.engine.tools import list_mcp_tools
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, McpServer
 from chat.models.notices import Notice
-from chat.services.library.files import inspect_file
+from chat.services.library.file_types import inspect_file
 from chat.services.site import mcp_servers
 from chat.services.turns.turns import set_notice
 
 log = structlog.get_logger(__name__)
 
-Ask = Callable[[str, Block], Awaitable[None]]
+AskUser = Callable[[str, Block], Awaitable[None]]
 
 
 async def refresh_tools(conversation: Conversation, turn_id: int) -> bool:
@@ -54,7 +54,7 @@ async def try_server(server: McpServer) -> str:
     return ""
 
 
-def bind_mcp_tools(conversation: Conversation, ask: Ask) -> dict[str, RunnableTool]:
+def bind_mcp_tools(conversation: Conversation, ask: AskUser) -> dict[str, RunnableTool]:
     """The tools of the chosen servers that are up, by name. `ask` is awaited before each call,
     unless the user lets the server act without asking. What a server says of its own tools, such
     as that they only read, does not count here."""
@@ -92,11 +92,11 @@ def _checked(block: Block, owner_id: int) -> Block:
     return {"type": "image", "source": source}
 
 
-def _endpoint(server: McpServer, timeout: float) -> mcp.Endpoint:
+def _endpoint(server: McpServer, timeout: float) -> mcp.McpEndpoint:
     """Raises ToolError where the key is missing."""
     variable = server.secret_variable
     if not variable:
-        return mcp.Endpoint(server.name, server.url, {}, timeout, proxies=settings.PROXIES)
+        return mcp.McpEndpoint(server.name, server.url, {}, timeout, proxies=settings.PROXIES)
     secret = settings.MCP_SECRETS.get(variable)
     if not secret:
         raise ToolError(
@@ -104,4 +104,4 @@ def _endpoint(server: McpServer, timeout: float) -> mcp.Endpoint:
             "process, and restart it."
         )
     headers = {server.header: secret} if server.header else {}
-    return mcp.Endpoint(server.name, server.url, headers, timeout, variable, settings.PROXIES)
+    return mcp.McpEndpoint(server.name, server.url, headers, timeout, variable, settings.PROXIES)

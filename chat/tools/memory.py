@@ -30,7 +30,7 @@ async def remember(scope: Scope, input: dict[str, Any]) -> str:
 
 def _remember(scope: Scope, text: str) -> str:
     said = load_user_words(scope.conversation_id)
-    if not said.state(text):
+    if not said.has_all_of(text):
         place = scope.conversation_id, said.number
         proposal = memories.propose_fact(scope.owner_id, text, *place)
         return ASKED.format(done="Not remembered") if proposal else "Known already."
@@ -81,7 +81,7 @@ def _forget(scope: Scope, number: int) -> str:
     project_id = memories.find_project_of(scope.conversation_id)
     memory = memories.list_told(scope.owner_id, project_id).get(pk=number)
     said = load_user_words(scope.conversation_id)
-    if said.mention(memory.text):
+    if said.has_any_of(memory.text):
         return f"Forgotten: {memories.forget_fact(scope.owner_id, number)}"
     memories.propose_to_forget(memory, scope.conversation_id, said.number)
     return ASKED.format(done="Not forgotten")

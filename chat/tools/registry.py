@@ -30,7 +30,7 @@ HANDLERS: tuple[tuple[Tool, Handler], ...] = (
 )
 
 
-def bind_tools(state: RequestState, calls: int, ask: mcp.Ask) -> dict[str, RunnableTool]:
+def bind_tools(state: RequestState, calls: int, ask: mcp.AskUser) -> dict[str, RunnableTool]:
     """The tools that may run in a conversation, by name, for a round of so many calls; `ask` is
     for those of other servers."""
     conversation = state.conversation

@@ -25,12 +25,12 @@ class UserWords:
     number: int
     text: str
 
-    def state(self, fact: str) -> bool:
+    def has_all_of(self, fact: str) -> bool:
         """Whether the user said everything that a fact says."""
         content = _content(fact)
         return bool(content) and content <= _content(self.text)
 
-    def mention(self, fact: str) -> bool:
+    def has_any_of(self, fact: str) -> bool:
         """Whether the user said any part of what a fact says."""
         return bool(_content(fact) & _content(self.text))
 

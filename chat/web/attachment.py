@@ -15,7 +15,7 @@ from agent.attachments import TEXT
 from chat.errors import Refused
 from chat.models import Attachment
 from chat.services.library import attachments
-from chat.services.library.files import MAX_BYTES
+from chat.services.library.file_types import MAX_BYTES
 from chat.web.access import get_user
 
 

@@ -32,7 +32,7 @@ from chat.protocol.pasted import parse_pasted_field
 from chat.protocol.zone import read_zone
 from chat.queries.recent import list_recent
 from chat.services.library import conversations, projects
-from chat.services.library.files import MAX_BYTES
+from chat.services.library.file_types import MAX_BYTES
 from chat.services.summary import summaries
 from chat.services.turns import requests
 from chat.services.turns.turns import NewMessage

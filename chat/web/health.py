@@ -60,18 +60,18 @@ WORDS = {
     ),
 }
 SCHEMA = {
-    schema.Kind.OLDER: ComponentState.SCHEMA_OLDER,
-    schema.Kind.NEWER: ComponentState.SCHEMA_NEWER,
-    schema.Kind.CHANGED: ComponentState.SCHEMA_CHANGED,
+    schema.MisfitKind.OLDER: ComponentState.SCHEMA_OLDER,
+    schema.MisfitKind.NEWER: ComponentState.SCHEMA_NEWER,
+    schema.MisfitKind.CHANGED: ComponentState.SCHEMA_CHANGED,
 }
 # With one of these, nobody can be served.
 NOT_READY = {ComponentState.DRAINING, ComponentState.DATABASE_AWAY, *SCHEMA.values()}
 
-Respond = Callable[[HttpRequest], Any]
+GetResponse = Callable[[HttpRequest], Any]
 
 
 @sync_and_async_middleware
-def answer_probes(get_response: Respond) -> Respond:
+def answer_probes(get_response: GetResponse) -> GetResponse:
     """Middleware, the first of all."""
     if not iscoroutinefunction(get_response):
         return lambda request: _answer(request) or get_response(request)

@@ -13,7 +13,7 @@ from agent.context.summary import Summary
 from chat.errors import Refused
 from chat.html.divider import count_left_out
 from chat.models import Compaction
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 from chat.services.summary import instructions
 from chat.web.access import explain_refusal
 from chat.web.summary import find_version

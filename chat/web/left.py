@@ -14,7 +14,7 @@ from agent.compaction.chapters.unsent import Unsent, list_unsent
 from chat.errors import Refused
 from chat.html.divider import name_range, render_statement
 from chat.models import Compaction
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 from chat.services.summary.put_back import put_back_statement
 from chat.web.access import explain_refusal
 from chat.web.summary import find_version

@@ -177,7 +177,7 @@ def message_leave_out(request: HttpRequest, pk: UUID, message: int) -> HttpRespo
     if request.method == "GET":
         return _show_leave_out(request, row)
     back = request.POST.get("change") == "put-back"
-    change = leaving_out.put_back if back else leaving_out.leave_out
+    change = leaving_out.put_message_back if back else leaving_out.leave_message_out
     try:
         rebuilt = change(row.conversation.owner, pk, message, whole="whole" in request.POST)
     except Refused as refusal:

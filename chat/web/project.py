@@ -18,7 +18,7 @@ from chat.errors import Refused
 from chat.html.figures import format_tokens
 from chat.models import Project
 from chat.services.library import memories, projects
-from chat.services.library.files import KINDS, MAX_BYTES
+from chat.services.library.file_types import KINDS, MAX_BYTES
 from chat.web.access import find_conversation, find_project, get_user
 from chat.web.project_form import ProjectForm
 

@@ -18,7 +18,7 @@ from chat.db.threads import in_db
 from chat.errors import RefusalCode, Refused
 from chat.html.divider import list_chapters, render_divider
 from chat.html.figures import format_price, format_tokens
-from chat.html.methods import METHOD_WORDS
+from chat.html.method_words import METHOD_WORDS
 from chat.live.admission import Sender
 from chat.live.runner import runner
 from chat.models import Compaction, Conversation
@@ -76,7 +76,7 @@ def _describe(conversation: Conversation, preview: Preview) -> dict[str, Any]:
         "kept": kept,
         "keeps": gettext("Keeps {kept}").format(kept=kept),
         "price": format_price(preview.cost, preview.most),
-        "how": METHOD_WORDS[preview.engine],
+        "how": METHOD_WORDS[preview.method],
     }
 
 

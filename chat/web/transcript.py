@@ -16,7 +16,7 @@ from agent.context.summary import Summary
 from agent.search.excerpts import make_excerpt
 from agent.search.lexical import Query, matches_title, parse_query
 from chat.engine.projects import list_sections
-from chat.html.answer_facts import AnswerFacts
+from chat.html.answer_details import AnswerDetails
 from chat.html.content_blocks import list_blocks
 from chat.html.divider import render_divider
 from chat.html.message import render_message
@@ -37,7 +37,7 @@ SIDEBAR = 100
 HITS, HIT_CHARACTERS = 20, 120
 
 Item = dict[str, Any]
-Context = dict[str, Any]
+TemplateContext = dict[str, Any]
 
 
 def load_branch(conversation: Conversation) -> QuerySet[Message]:
@@ -45,7 +45,9 @@ def load_branch(conversation: Conversation) -> QuerySet[Message]:
     return Message.objects.filter(conversation=conversation, active=True).order_by("position")
 
 
-def load_newest(conversation: Conversation, summarised: list[Summarised] | None = None) -> Context:
+def load_newest(
+    conversation: Conversation, summarised: list[Summarised] | None = None
+) -> TemplateContext:
     """The last page of the transcript: `items`, `earlier_url`, `later_url` (None at the ends), and
     `head`, the number of the last message, 0 for none. `summarised`: what the model gets as a
     summary, where the caller has it already.
@@ -78,19 +80,19 @@ def _count_lines(message: Message) -> int:
     return sum(1 + len(line) // LINE_CHARACTERS for line in lines)
 
 
-def load_before(conversation: Conversation, position: int) -> Context:
+def load_before(conversation: Conversation, position: int) -> TemplateContext:
     """The page before a position."""
     rows, more = _back(load_branch(conversation).filter(position__lt=position))
     return _page(conversation, rows, earlier=more, later=True)
 
 
-def load_after(conversation: Conversation, position: int) -> Context:
+def load_after(conversation: Conversation, position: int) -> TemplateContext:
     """The page that follows a position; after -1 comes the first."""
     rows, more = _on(load_branch(conversation).filter(position__gt=position))
     return _page(conversation, rows, earlier=position >= 0, later=more)
 
 
-def load_around(conversation: Conversation, message: Message) -> Context:
+def load_around(conversation: Conversation, message: Message) -> TemplateContext:
     """The page with a message of the branch in its middle."""
     rows = load_branch(conversation)
     earlier, more = _back(rows.filter(position__lt=message.position), PAGE // 2)
@@ -122,7 +124,7 @@ def _page(
     earlier: bool,
     later: bool,
     summarised: list[Summarised] | None = None,
-) -> Context:
+) -> TemplateContext:
     url = reverse("messages", args=[conversation.pk])
     if summarised is None:
         summarised = _list_summarised(conversation)
@@ -139,10 +141,10 @@ def render_items(
     """Messages, each with the divider of the compaction that reaches to it."""
     dividers = _dividers(conversation, messages)
     among = find_variants(conversation, messages)
-    facts = AnswerFacts(messages)
+    details = AnswerDetails(messages)
     items: list[Item] = []
     for message in messages:
-        html = render_message(message, among.get(message.pk), facts)
+        html = render_message(message, among.get(message.pk), details)
         marked = mark_summarised(html, message.number, summarised)
         items.append({"kind": "message", "number": message.number, "html": marked})
         if compaction := dividers.get(message.pk):
@@ -201,7 +203,7 @@ def load_sidebar(
     archived: bool = False,
     count: int = 0,
     projects: Collection[Project] | None = None,
-) -> Context:
+) -> TemplateContext:
     """The list beside the chat: its `groups`, how many conversations to ask for to see `more` (0
     where these are all), and whether it leads on to archived ones. With `projects` only what
     belongs to them."""

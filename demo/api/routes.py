@@ -19,7 +19,7 @@ from demo.api.recording import Endpoint, RecordedRequest
 from demo.api.script import Script
 from demo.api.sending import AnswerWriter
 from demo.api.thinking import ThinkingLedger
-from demo.api.tokens import count_prompt
+from demo.api.tokens import count_request_tokens
 from demo.mind.models import ListedModel, list_models
 from demo.mind.recognition import recognise_kind
 
@@ -57,7 +57,7 @@ class Api:
     async def create_message(self, http: web.Request) -> web.StreamResponse:
         """POST /v1/messages"""
         request = await self._receive(http, "messages")
-        tokens = count_prompt(request.body)
+        tokens = count_request_tokens(request.body)
         refused = self._refusal(request, tokens)
         if refused is not None:
             return self._error(refused)
@@ -88,7 +88,7 @@ class Api:
             return self._error(answer.error)
         if answer is not None and answer.fault is not None and answer.fault.gate is not None:
             await answer.fault.gate.wait_released()
-        return web.json_response({"input_tokens": count_prompt(request.body)})
+        return web.json_response({"input_tokens": count_request_tokens(request.body)})
 
     async def list_models(self, http: web.Request) -> web.StreamResponse:
         """GET /v1/models"""
@@ -111,7 +111,7 @@ class Api:
         answer = self.script.take(request)
         if answer is not None and answer.error is not None:
             return self._error(answer.error)
-        return None if self._let_in(request) else self._error(HttpError(401))
+        return None if self._has_key(request) else self._error(HttpError(401))
 
     async def _receive(self, http: web.Request, endpoint: Endpoint) -> RecordedRequest:
         raw = await http.read()
@@ -135,7 +135,7 @@ class Api:
             body,
             headers=request.headers,
             window=None if model is None or is_count else model.window,
-            prompt_tokens=count_prompt(body),
+            request_tokens=count_request_tokens(body),
             body_bytes=len(request.raw),
             counting=is_count,
             sampling=self._sampling,
@@ -144,7 +144,7 @@ class Api:
 
     def _refusal(self, request: RecordedRequest, tokens: int) -> HttpError | None:
         """The error by which the API itself would turn the request down."""
-        if not self._let_in(request):
+        if not self._has_key(request):
             return HttpError(401)
         if len(request.raw) > MAX_BODY_BYTES:
             return HttpError(413)
@@ -155,7 +155,7 @@ class Api:
             return HttpError(400, "; ".join(request.violations))
         return None
 
-    def _let_in(self, request: RecordedRequest) -> bool:
+    def _has_key(self, request: RecordedRequest) -> bool:
         headers = request.headers
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
         key = headers.get("x-api-key") or (bearer.strip() if scheme.lower() == "bearer" else "")
@@ -168,7 +168,7 @@ class Api:
         self, http: web.Request, request: RecordedRequest, answer: Answer
     ) -> web.StreamResponse:
         if self.ollama:
-            prompt = PromptUsage(count_prompt(request.body))
+            prompt = PromptUsage(count_request_tokens(request.body))
         else:
             prompt = self._cache.account(request.body)
         if answer.reply is not None:

@@ -94,7 +94,7 @@ def segments(body: Body) -> Iterator[tuple[str, Block, int]]:
             overhead = 0
 
 
-def count_prompt(body: Body) -> int:
+def count_request_tokens(body: Body) -> int:
     """Tokens of system, tools and messages together."""
     return tokens_of_bytes(sum(size for _, _, size in segments(body)))
 

@@ -18,7 +18,7 @@ from demo.api.tokens import (
     Body,
     blocks_of,
     compact_json,
-    count_prompt,
+    count_request_tokens,
     encode_text,
     tokens_of_bytes,
 )
@@ -128,7 +128,7 @@ def _compose(answer_text: str, body: Body) -> str:
 
 def _state(body: Body) -> str:
     """How full the window is, as the demo's server counts it."""
-    used, summary = count_prompt(body), SUMMARY_MARK in compact_json(body.get("system"))
+    used, summary = count_request_tokens(body), SUMMARY_MARK in compact_json(body.get("system"))
     kept = "with a summary of what was before" if summary else "all of it word for word"
     return (
         f"Your request was {used:,} tokens long by the demo's count, {kept}: "
@@ -163,7 +163,7 @@ def _found(results: list[dict[str, Any]]) -> str:
 def _clip(reply: ScriptedReply, body: Body, window: int) -> ScriptedReply:
     """The reply as a model would be stopped by the limits of the request."""
     limit, reason = int(body.get("max_tokens") or 1), "max_tokens"
-    room = window - count_prompt(body)
+    room = window - count_request_tokens(body)
     if 0 < room < limit:
         limit, reason = room, "model_context_window_exceeded"
     whole = encode_text(reply.text)

@@ -11,7 +11,7 @@ from agent.clock import (
     Told,
     choose_line,
     find_zone,
-    format_moment,
+    format_local_moment,
     join_days,
     write_again,
     write_line,
@@ -109,7 +109,7 @@ def test_what_is_asked_again_says_both_times() -> None:
 )
 def test_what_is_no_zone_is_none(name: str) -> None:
     assert find_zone(name) is None
-    assert format_moment(seconds(2026, 3, 2, 9, 0), name) == "Mon 2 Mar 2026 09:00"
+    assert format_local_moment(seconds(2026, 3, 2, 9, 0), name) == "Mon 2 Mar 2026 09:00"
 
 
 @pytest.mark.parametrize(

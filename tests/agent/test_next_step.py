@@ -148,7 +148,7 @@ def test_results_that_much_was_written_after_are_pruned_only_where_somebody_woul
     assert isinstance(step(160_000, made=made, is_open=True), Prune)
 
 
-def test_after_a_summary_results_before_the_kept_tail_are_pruned_too() -> None:
+def test_after_a_summary_results_before_the_recent_messages_are_pruned_too() -> None:
     made = context(*PRUNABLE, *exchanges(4, 4_000, start=16), summary_through=1)
     made = replace(made, messages=made.messages[1:])
     pruned = step(70_000, made=made, warm=False)
@@ -364,7 +364,7 @@ def test_near_the_trigger_a_pause_is_used_though_the_cache_outlives_it(
 
 
 def test_a_prepared_summary_leaves_room_for_what_comes_until_it_is_used() -> None:
-    """Its tail and what comes until the trigger are together as long as the tail should be. One
+    """What it keeps and what comes until the trigger are together as long as that should be. One
     that is written in a pause is used next."""
     made = context(*exchanges(100, 1_000))
 

@@ -13,7 +13,7 @@ from agent.compaction.chapters.statements import list_statements
 from agent.compaction.chapters.unsent import NOTHING_FITS
 from agent.compaction.plan import Plan, apply_compaction, find_protected_first, plan_compaction
 from agent.compaction.policy import TARGET_OF_TRIGGER, ContextLoad, Policy, Trigger, find_trigger
-from agent.compaction.writing.requests import serialise, split_messages
+from agent.compaction.writing.summary_requests import serialise, split_messages
 from agent.context.api_messages import MISSING_RESULT
 from agent.context.assemble import Context, assemble, measure, render_summary_texts
 from agent.context.shortening.previews import count_sent_tokens
@@ -146,8 +146,8 @@ def assert_sound(made: Plan, messages: Sequence[AgentMessage]) -> None:
 def assert_under_target(
     made: Plan, context: Context, policy: Policy, fixed: int, first: AgentMessage | None
 ) -> None:
-    """Tail, fixed parts and the new chapter are under the target, unless nothing but the last
-    exchange, or of a long one its last round of tools, was kept."""
+    """Recent messages, fixed parts and the new chapter are under the target, unless nothing but the
+    last exchange, or of a long one its last round of tools, was kept."""
     limits = context.limits
     kept = sum(count_sent_tokens(m, limits) for m in [*made.keep, *filter(None, [first])])
     target = int(TARGET_OF_TRIGGER * policy.trigger_tokens(limits))

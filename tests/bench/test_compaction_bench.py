@@ -88,7 +88,7 @@ def test_baselines_agree_with_the_prompt_cache() -> None:
     ("part", "figure"),
     [
         ("long", "cost_vs.plain_same_size"),
-        ("kept", "identifiers.in_prompt"),
+        ("kept", "identifiers.in_request"),
         ("agent", "agent.cost_vs.plain_same_trigger"),
     ],
 )
@@ -110,7 +110,7 @@ def test_work_with_tools_goes_on_as_it_was_also_after_a_compaction_within_a_turn
 
 def test_a_plain_summary_is_paid_for_like_ours() -> None:
     """Two turns of 100 and 50 tokens fit 400; before the third, all that was sent is read for a
-    summary, and it, the tail and the third turn are written anew."""
+    summary, and it, the recent messages and the third turn are written anew."""
     turns = [baselines.TurnSize(360.0, 100, 50)] * 3
     spent = baselines.plain_summary(turns, 10, 400, 40, ttl="1h")
     turn, before = 150 + 2 * baselines.OVERHEAD, 10

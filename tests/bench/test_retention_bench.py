@@ -37,7 +37,7 @@ def test_a_plain_summary_is_not_checked() -> None:
     record = plain.record
     assert 0 < record.through < 480
     kept = examine(record, [], frozenset({1}))
-    assert 0 < kept.in_summary <= kept.in_prompt <= kept.values
+    assert 0 < kept.in_summary <= kept.in_request <= kept.values
     assert kept.in_index == 0
     assert kept.invented  # nobody looked its statements up
 
@@ -48,7 +48,7 @@ def test_what_the_search_finds_is_reachable_by_the_value_or_by_its_sentence() ->
     record = Record(messages, len(messages), chapters="")
     everything = "\n".join(plain_text(message.blocks) for message in messages)
     kept = examine(record, [], conversation.instructions, lambda _: everything)
-    assert kept.in_prompt == 0
+    assert kept.in_request == 0
     assert kept.reachable == kept.values >= kept.with_sentence > 0
     assert kept.by_sentence == kept.with_sentence
     by_value = examine(record, [], frozenset(), lambda query: query)

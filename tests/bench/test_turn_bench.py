@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def test_a_measured_turn_is_stored_and_ended_like_any_other() -> None:
     user = make_user()
-    conversation = make_conversation(user, 4, tail=4)
+    conversation = make_conversation(user, 4, recent=4)
     watch = turn.take_turn(user, conversation)
     assert Turn.objects.get().status == Turn.Status.COMPLETED
     answer = Message.objects.get(conversation=conversation, position=5)
@@ -37,8 +37,8 @@ def test_first_turns_are_told_apart_from_later_ones() -> None:
     assert {"turn.2.send_ms", "turn.4.cpu_ms", "turn.4.first.cpu_ms"} < set(names)
 
 
-def test_the_tail_is_all_that_no_summary_covers() -> None:
-    conversation = make_conversation(make_user(), 60, tail=20)
+def test_the_recent_messages_are_all_that_no_summary_covers() -> None:
+    conversation = make_conversation(make_user(), 60, recent=20)
     conversation.refresh_from_db()
     assert conversation.compressed_through is not None
     assert conversation.compressed_through.number == 40
@@ -49,6 +49,6 @@ def test_each_case_is_compared_with_one_that_differs_in_one_thing() -> None:
     assert list_cases([2_000, 100]) == [
         Case("100", 100),
         Case("2000", 2_000, base="100"),
-        Case("2000_tail_1000", 2_000, 1_000, "2000"),
+        Case("2000_recent_1000", 2_000, 1_000, "2000"),
     ]
     assert list_cases([1_000]) == [Case("1000", 1_000)]

@@ -35,7 +35,7 @@ from chat.services.site import providers
 from chat.services.summary import compaction_jobs, compactions
 from chat.services.turns import endings
 from chat.services.turns.endings import TurnOutcome
-from chat.services.turns.history import change_history
+from chat.services.turns.message_changes import change_history
 from chat.services.turns.turns import next_lease_end
 
 PASSWORD = "correct horse battery"
@@ -213,12 +213,12 @@ def make_compaction(
     `values` are written into the row in the end.
     """
     state = load_state(conversation.pk)
-    tail = state.context.messages
+    recent = state.context.messages
     if through is None:
-        through = tail[-3].number if len(tail) > 2 else tail[-1].number
+        through = recent[-3].number if len(recent) > 2 else recent[-1].number
     planned = Plan(
-        summarise=[message for message in tail if message.number <= through],
-        keep=[message for message in tail if message.number > through],
+        summarise=[message for message in recent if message.number <= through],
+        keep=[message for message in recent if message.number > through],
     )
     turn = make_turn(conversation, kind=Turn.Kind.COMPACT, focus=focus)
     previous = state.conversation.compaction

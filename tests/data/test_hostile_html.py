@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.instructions.pins import Pin
-from agent.search.values import IndexEntry
+from agent.search.exact_values import IndexEntry
 from chat.engine.model_server import get_counter
 from chat.html.code_blocks import render_code
 from chat.html.divider import render_divider

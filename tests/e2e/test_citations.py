@@ -67,7 +67,7 @@ def test_another_model_answers_once_and_the_row_says_so(
 ) -> None:
     tab = talk(("Hello?", "One."))
     answer = tab.locator("article[data-role=assistant]")
-    expect(answer.locator(".facts")).to_contain_text("Test model")
+    expect(answer.locator(".details")).to_contain_text("Test model")
     answer.get_by_role("button", name="More about this message").click()
     menu = tab.locator(".message-menu")
     expect(menu).to_contain_text(re.compile(r"Test model · .* tokens in, .* out"))
@@ -75,5 +75,5 @@ def test_another_model_answers_once_and_the_row_says_so(
     scripted.script.reply("Two.", when=is_chat)
     menu.get_by_role("button", name="Answer again with Other model").click()
     expect(answer).to_contain_text("Two.")
-    expect(answer.locator(".facts")).to_contain_text("Other model")
+    expect(answer.locator(".details")).to_contain_text("Other model")
     expect(tab.locator("#model")).to_have_value("test-model")

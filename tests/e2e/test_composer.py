@@ -159,7 +159,7 @@ def test_while_compacting_the_box_says_why_it_is_locked_and_how_far_it_is(
     tab.click("#gauge")
     expect(tab.locator("#gauge-panel")).to_be_in_viewport(ratio=1)
     tab.click("#compact-now")
-    facts = tab.locator("#compact-form .facts:visible")
+    facts = tab.locator("#compact-form .details:visible")
     expect(facts).to_have_css("white-space", "normal")  # a long one is not cut off
     tab.click("#compact-form button[type=submit]")
     tab.locator("#transcript > article").first.scroll_into_view_if_needed()

@@ -12,7 +12,7 @@ from agent.compaction.policy import Method, Policy
 from agent.compaction.writing.choice import MOST_REJECTED
 from agent.compaction.writing.job import Job
 from agent.context.assemble import Context, assemble
-from agent.engine import CompactedContext, compact
+from agent.engine import CompactedContext, compact_context
 from agent.messages import AgentMessage, plain_text
 from agent.model.client import Client
 from agent.model.rules import find_violations
@@ -90,18 +90,18 @@ async def check(
 
 @pytest.mark.parametrize("summariser", ["inventing"], indirect=True)
 @pytest.mark.parametrize(
-    "engine",
+    "method",
     [Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_OVERSIZED],
 )
 async def test_what_a_model_invents_is_marked_on_every_method(
-    client: Client, summariser: LlamaServer, engine: Method, seen: Seen
+    client: Client, summariser: LlamaServer, method: Method, seen: Seen
 ) -> None:
     messages = make_messages()
-    job = make_job(client, summariser, messages, reply=450, engine=engine)
-    compacted = await compact(job)
+    job = make_job(client, summariser, messages, reply=450, engine=method)
+    compacted = await compact_context(job)
     result = compacted.result
     seen(f"{result.calls} calls, {result.findings.failed} statements marked")
-    assert (result.method, result.failures) == (engine, [])
+    assert (result.method, result.failures) == (method, [])
     assert result.findings.failed
     await check(job, compacted, client, messages[:-2])
 
@@ -113,7 +113,7 @@ async def test_a_model_that_knows_no_form_ends_in_the_extract(
     messages = make_messages()
     job = make_job(client, summariser, messages, reply=120)
     started = time.monotonic()
-    compacted = await compact(job)
+    compacted = await compact_context(job)
     result = compacted.result
     seen(f"{result.method} after {result.calls} calls, {time.monotonic() - started:.0f} s")
     assert result.rejected <= MOST_REJECTED

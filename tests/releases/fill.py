@@ -330,7 +330,7 @@ def add_summary_with_gaps(ada: User) -> None:
         make_compaction(conversation, text, through=through, usage=Usage(900, 90))
     unwanted, private = (conversation.messages.get(number=number) for number in (2, 6))
     branches.delete_message(ada, conversation.pk, unwanted.pk)
-    leaving_out.leave_out(ada, conversation.pk, private.pk, whole=True)
+    leaving_out.leave_message_out(ada, conversation.pk, private.pk, whole=True)
 
 
 # --- The last touches -----------------------------------------------------------------------------

@@ -69,7 +69,7 @@ class Clause:
         return frozenset(FIGURES.findall(self.text))
 
     @cached_property
-    def listed(self) -> Sequence[str]:
+    def all_words(self) -> Sequence[str]:
         """Its words and those of the asides, in lower case and in order."""
         return [strip_elision(word) for word in find_words(self.around or self.text)]
 
@@ -83,8 +83,8 @@ class Clause:
         found = [self]
         for index, part in enumerate(parts):
             near = range(max(0, index - 1), min(len(parts), index + 2))
-            beside = [parts[n] for n in near if n == index or short[n]]
-            found.append(Clause(part, " ".join(beside)))
+            kept = [parts[n] for n in near if n == index or short[n]]
+            found.append(Clause(part, " ".join(kept)))
         return found
 
     @cached_property
@@ -94,7 +94,7 @@ class Clause:
 
     def find(self, lexicon: Lexicon) -> str:
         """The first word of a list that stands in it or in an aside, "" for none."""
-        return lexicon.find(self.listed, self.around or self.text)
+        return lexicon.find(self.all_words, self.around or self.text)
 
 
 def split_sentences(text: str) -> list[Clause]:

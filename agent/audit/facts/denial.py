@@ -138,7 +138,7 @@ def _list_denied(statement: Clause, sentence: Clause) -> Iterator[Collection[str
     for part in parts:
         if part in affirmed or _is_due(statement, part):
             continue
-        yet = {make_stem(word) for word in part.listed if NOT_YET.has(word)}
+        yet = {make_stem(word) for word in part.all_words if NOT_YET.has(word)}
         own = [each for each in part.meaning - yet if not _has_any(affirmed, each)]
         if own and _has_all(statement, own):
             yield own

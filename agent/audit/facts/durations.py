@@ -45,7 +45,7 @@ _BETWEEN = re.compile(r"\.?\s*(?:,|and|und|et|y|e|и|و|और)?\s*", re.I)
 MINUTE, HOUR = 60.0, 3_600.0  # seconds
 
 
-class Part(NamedTuple):
+class HourPart(NamedTuple):
     """A part of an hour where it stands."""
 
     start: int
@@ -53,11 +53,11 @@ class Part(NamedTuple):
     minutes: float
 
 
-def find_parts_of_hours(text: str) -> Iterator[Part]:
+def find_parts_of_hours(text: str) -> Iterator[HourPart]:
     lowered = text.lower()
     if any(hour in lowered for hour in _HOURS):
         for match in _PART.finditer(lowered) if len(lowered) == len(text) else ():
-            yield Part(*match.span(), PARTS_OF_HOURS[match[0]])
+            yield HourPart(*match.span(), PARTS_OF_HOURS[match[0]])
 
 
 def read_fraction(text: str, end: int) -> tuple[float, int]:

@@ -158,7 +158,7 @@ def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:
 def _find_future(clause: Clause) -> str:
     """A verb that its form shows to be in the future: of Arabic the beginning, else the ending."""
     by_ending = (
-        word for word in clause.listed if word.endswith(FUTURE_ENDINGS) or ROMANCE_FUTURE(word)
+        word for word in clause.all_words if word.endswith(FUTURE_ENDINGS) or ROMANCE_FUTURE(word)
     )
     form = FUTURE_VERB.search(clause.text) or FRENCH_FUTURE.search(clause.text)
     return next(by_ending, "") or (form[0] if form else "")
@@ -173,7 +173,7 @@ def _is_done(clause: Clause, other: Clause) -> bool:
     if clause.find(DONE) or clause.text.rstrip(" 」)）。").endswith("た"):  # Japanese
         return True
     words = set(find_words(clause.text))
-    own = words.difference(other.listed)
+    own = words.difference(other.all_words)
     if not HAVING.isdisjoint(words) and any(map(PARTICIPLE.fullmatch, own)):
         return True
     return any(

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from agent.audit.quotes import Quote
 from agent.clock import Days, join_days
 from agent.compaction.instructions.pins import Pin
-from agent.search.values import IndexEntry
+from agent.search.exact_values import IndexEntry
 
 
-class Part(NamedTuple):
+class WrittenPart(NamedTuple):
     """What was written at once: the messages that it covers, and its whole text, of which the
     record may hold a selection by now."""
 
@@ -55,14 +55,14 @@ class Chapter:
     left_out: tuple[int, ...] = ()
     own: tuple[str, ...] = ()
     withheld: tuple[Withheld, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[WrittenPart, ...] = ()
     quotes: tuple[Quote, ...] = ()
     days: Days | None = None
 
     @property
-    def written(self) -> tuple[Part, ...]:
+    def written(self) -> tuple[WrittenPart, ...]:
         """The chapters as they were written, which it stands for."""
-        return self.parts or (Part(self.first, self.through, self.text),)
+        return self.parts or (WrittenPart(self.first, self.through, self.text),)
 
     @classmethod
     def join(cls, chapters: Sequence["Chapter"], text: str, *, depth: int, level: int) -> "Chapter":
@@ -99,7 +99,7 @@ class Chapter:
             tuple(data.get("left_out", ())),
             tuple(data.get("own", ())),
             tuple(Withheld(said, tuple(numbers)) for said, numbers in data.get("withheld", ())),
-            tuple(Part(*part) for part in data.get("parts", ())),
+            tuple(WrittenPart(*part) for part in data.get("parts", ())),
             tuple(Quote(*quote) for quote in data.get("quotes", ())),
             Days.from_list(data.get("days")),
         )

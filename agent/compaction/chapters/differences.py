@@ -28,7 +28,7 @@ class Change(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class StatementPiece:
     """A part of a statement: kept, or added to it or dropped from it."""
 
     text: str
@@ -38,7 +38,7 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class Line:
     change: Change
-    pieces: Sequence[Piece]
+    pieces: Sequence[StatementPiece]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def compare_summaries(old: str, new: str) -> list[Section]:
     taken = set(pairs.values())
     for index, statement in enumerate(before):
         if index not in taken:
-            dropped = Line(Change.DROPPED, [Piece(statement.text, Change.DROPPED)])
+            dropped = Line(Change.DROPPED, [StatementPiece(statement.text, Change.DROPPED)])
             _section_of(statement, sections).lines.append(dropped)
     return list(sections.values())
 
@@ -167,16 +167,16 @@ def _match_similar(
 
 def _compare(old: str | None, new: str) -> Line:
     if old is None:
-        return Line(Change.ADDED, [Piece(new, Change.ADDED)])
+        return Line(Change.ADDED, [StatementPiece(new, Change.ADDED)])
     if old == new:
-        return Line(Change.KEPT, [Piece(new, Change.KEPT)])
+        return Line(Change.KEPT, [StatementPiece(new, Change.KEPT)])
     words = _WORD.findall(old), _WORD.findall(new)
-    pieces: list[Piece] = []
+    pieces: list[StatementPiece] = []
     for kind, *ends in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
         gone, come = "".join(words[0][ends[0] : ends[1]]), "".join(words[1][ends[2] : ends[3]])
         if kind == "equal":
-            pieces.append(Piece(come, Change.KEPT))
+            pieces.append(StatementPiece(come, Change.KEPT))
             continue
-        both = (Piece(gone, Change.DROPPED), Piece(come, Change.ADDED))
+        both = (StatementPiece(gone, Change.DROPPED), StatementPiece(come, Change.ADDED))
         pieces += [piece for piece in both if piece.text]
     return Line(Change.CHANGED, pieces)

@@ -8,7 +8,12 @@ from agent.audit.audit import rests_on
 from agent.audit.facts.words import find_content_words
 from agent.compaction.chapters.chapter import Chapter, Withheld
 from agent.compaction.chapters.standing_pins import change_pins, reinstate
-from agent.compaction.chapters.statements import Statement, compose, edit_chapter, list_statements
+from agent.compaction.chapters.statements import (
+    Statement,
+    edit_chapter,
+    join_statements,
+    list_statements,
+)
 from agent.compaction.instructions.pins import Pin, PinState
 from agent.context.summary import FACTS
 from agent.messages import AgentMessage, plain_text
@@ -188,7 +193,9 @@ def _add_own(text: str, own: Sequence[str]) -> str:
     """A text with the statements that a person wrote of its messages before."""
     said = list_statements(text)
     missing = [each for each in own if each not in {other.text for other in said}]
-    return compose([*said, *(Statement(FACTS, each) for each in missing)]) if missing else text
+    return (
+        join_statements([*said, *(Statement(FACTS, each) for each in missing)]) if missing else text
+    )
 
 
 def _range(chapter: Chapter) -> tuple[int, int]:

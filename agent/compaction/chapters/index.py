@@ -7,7 +7,7 @@ from agent.audit.evidence import find_citations
 from agent.audit.facts.words import find_content_words
 from agent.audit.grounding import REPLACED
 from agent.messages import RawTokens
-from agent.search.values import IndexEntry, find_identifiers, keep_newest, normalise
+from agent.search.exact_values import IndexEntry, find_identifiers, keep_newest, normalise
 from agent.tokens import TokenCounter
 
 BETWEEN = " · "  # values of one message

@@ -12,7 +12,12 @@ from dataclasses import dataclass, replace
 
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.ranks import Rank, rank_statements
-from agent.compaction.chapters.statements import Statement, compose, find_wholes, list_statements
+from agent.compaction.chapters.statements import (
+    Statement,
+    find_wholes,
+    join_statements,
+    list_statements,
+)
 from agent.compaction.chapters.superseding import split_current_work
 from agent.compaction.chapters.unsent import NOTHING_FITS, list_sent
 from agent.context.summary import CURRENT_WORK, FACTS
@@ -69,7 +74,7 @@ def keep_own_work(chapter: Chapter) -> Chapter:
     if not work:
         return chapter
     settled = (replace(each, heading=FACTS) if each in work else each for each in said)
-    return replace(chapter, text=compose(settled))
+    return replace(chapter, text=join_statements(settled))
 
 
 def _measure(chapters: Sequence[Chapter], counter: TokenCounter) -> int:
@@ -194,7 +199,7 @@ def _drop_current_work(chapter: Chapter) -> Chapter:
 
 def _make_chapter(chapters: Sequence[Chapter], kept: Sequence[Statement]) -> Chapter:
     """What is kept of a range."""
-    text = compose(kept) or NOTHING_FITS
+    text = join_statements(kept) or NOTHING_FITS
     if len(chapters) == 1:
         made = replace(chapters[0], text=text, parts=chapters[0].written)
     else:

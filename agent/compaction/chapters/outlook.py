@@ -8,7 +8,7 @@ from agent.audit.evidence import FENCE, remove_unverified, strip_citations
 from agent.audit.grounding import BULLET
 from agent.compaction.chapters.superseding import split_current_work
 from agent.compaction.extraction.phrases import NOTES, QUOTED
-from agent.context.shortening.texts import shorten_text
+from agent.context.shortening.text_previews import shorten_text
 from agent.context.summary import Summary
 
 LINE = 200  # characters: about two lines of a page

@@ -10,8 +10,8 @@ from agent.audit.facts.words import find_content_words
 from agent.audit.grounding import REPLACED
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.statements import Statement
-from agent.compaction.chapters.superseding import Line, find_replacement
-from agent.search.values import IndexEntry, Weight, normalise
+from agent.compaction.chapters.superseding import ChapterLine, find_replacement
+from agent.search.exact_values import IndexEntry, Weight, normalise
 
 _DONE = re.compile(r"\s*[-*+]\s+\W*(?:done|cancelled|canceled)\b", re.I)
 _VALUE = re.compile(r"\d|`")
@@ -120,7 +120,7 @@ def _rank_by_kind(said: Statement) -> Rank:
 
 def _find_replaced(said: Sequence[Statement], of: Sequence[int]) -> Set[int]:
     """The places of those that say what a later chapter replaced."""
-    lines = [Line.parse(each.text) for each in said]
+    lines = [ChapterLine.parse(each.text) for each in said]
     found = [(at, find_replacement(line)) for at, line in zip(of, lines, strict=True)]
     later = [(at, each) for at, each in found if each]
     return {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from agent.audit.grounding import BULLET
 from agent.audit.quotes import keep_quotes_in
-from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.chapter import Chapter, WrittenPart
 from agent.compaction.chapters.cutting import is_heading, split_blocks
 
 
@@ -44,7 +44,7 @@ def find_wholes(statements: Sequence[Statement]) -> list[int | None]:
     return wholes
 
 
-def compose(statements: Iterable[Statement]) -> str:
+def join_statements(statements: Iterable[Statement]) -> str:
     """The reverse of `list_statements`: each heading once, where it comes first."""
     sections: dict[str, str] = {}
     for each in statements:
@@ -62,7 +62,7 @@ def compose(statements: Iterable[Statement]) -> str:
 
 def add_statements(text: str, heading: str, said: Sequence[str]) -> str:
     """A text with more statements at the end of a section."""
-    return compose([*list_statements(text), *(Statement(heading, each) for each in said)])
+    return join_statements([*list_statements(text), *(Statement(heading, each) for each in said)])
 
 
 def list_missing(written: str, text: str) -> list[Statement]:
@@ -85,12 +85,12 @@ def edit_chapter(chapter: Chapter, text: str) -> Chapter:
     return replace(changed, parts=_close_up(parts))
 
 
-def _close_up(parts: Sequence[Part]) -> tuple[Part, ...]:
+def _close_up(parts: Sequence[WrittenPart]) -> tuple[WrittenPart, ...]:
     """The parts, of which one that says nothing any more belongs to the one before it."""
-    said: list[Part] = []
+    said: list[WrittenPart] = []
     for part in parts:
         if said and not (part.text and said[-1].text):
-            said[-1] = Part(said[-1].first, part.through, said[-1].text or part.text)
+            said[-1] = WrittenPart(said[-1].first, part.through, said[-1].text or part.text)
         else:
             said.append(part)
     return tuple(said)
@@ -127,4 +127,4 @@ def carry_over(
             texts[-1] += added.pop(each.text, [])
     if texts:
         texts[-1] += [each for rest in added.values() for each in rest]
-    return [compose(text) for text in texts]
+    return [join_statements(text) for text in texts]

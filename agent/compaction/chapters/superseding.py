@@ -58,7 +58,7 @@ class Replacement:
 
 
 @dataclass(eq=False)
-class Line:
+class ChapterLine:
     """A line of a chapter, the messages that it rests on, and what holds instead of it by now."""
 
     text: str
@@ -66,7 +66,7 @@ class Line:
     replaced_by: Replacement | None = None
 
     @classmethod
-    def parse(cls, text: str) -> "Line":
+    def parse(cls, text: str) -> "ChapterLine":
         return cls(text, set(find_citations(text)))
 
     @cached_property
@@ -145,7 +145,7 @@ def combine(texts: Sequence[str]) -> tuple[list[str], str]:
 def _mark_replaced(texts: Sequence[str]) -> list[str]:
     if not any(map(_REPLACED.search, texts)):
         return list(texts)
-    chapters = [list(map(Line.parse, text.splitlines())) for text in texts]
+    chapters = [list(map(ChapterLine.parse, text.splitlines())) for text in texts]
     earlier = _Index()
     for chapter in chapters:
         for replacement in filter(None, map(find_replacement, chapter)):
@@ -161,14 +161,14 @@ class _Index:
     """Lines by the messages that they rest on and by their keys."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, list[Line]] = {}
+        self._lines: dict[str, list[ChapterLine]] = {}
 
-    def add(self, line: Line) -> None:
+    def add(self, line: ChapterLine) -> None:
         if line.numbers:
             for key in [*map(_name, line.numbers), *line.keys]:
                 self._lines.setdefault(key, []).append(line)
 
-    def find(self, replacement: Replacement) -> Iterator[Line]:
+    def find(self, replacement: Replacement) -> Iterator[ChapterLine]:
         """Every line that may say what no longer holds."""
         # Where no value is named it has most of the words, so one of the rarest.
         keys = sorted(replacement.keys, key=lambda key: len(self._lines.get(key, ())))
@@ -195,7 +195,7 @@ def _measure(values: Sequence[Value]) -> Iterator[str]:
         yield from (f"={number:g}" for number in numbers)
 
 
-def find_replacement(line: Line) -> Replacement | None:
+def find_replacement(line: ChapterLine) -> Replacement | None:
     """What a bullet says that holds instead of something; None where it does not."""
     match = _REPLACED.match(line.text)
     if not match or not line.numbers:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from zlib import crc32
 
 from agent.compaction.chapters.chapter import Chapter
-from agent.compaction.chapters.statements import Statement, compose, list_statements
+from agent.compaction.chapters.statements import Statement, join_statements, list_statements
 from agent.context.summary import CURRENT_WORK, FACTS
 
 # In place of a chapter of which nothing fits.
@@ -55,7 +55,7 @@ def list_unsent(chapters: Sequence[Chapter]) -> list[Unsent]:
     ]
 
 
-def put_back(chapters: Sequence[Chapter], left: Unsent) -> list[Chapter]:
+def put_back_unsent(chapters: Sequence[Chapter], left: Unsent) -> list[Chapter]:
     """The chapters with a statement in its range again, as a person's own from now on: it goes
     last. What was current work once is a fact by now."""
     chapter = chapters[left.place]
@@ -67,7 +67,7 @@ def put_back(chapters: Sequence[Chapter], left: Unsent) -> list[Chapter]:
     kept = [back if each == left.statement else each for each in said]
     made = replace(
         chapter,
-        text=compose(kept if stands else [*kept, back]),
+        text=join_statements(kept if stands else [*kept, back]),
         own=(*chapter.own, back.text),
         parts=chapter.written,
     )

@@ -28,7 +28,13 @@ from agent.compaction.extraction.decision_wordings import (
     UNSURE,
 )
 from agent.messages import AgentMessage
-from agent.search.values import IndexEntry, Weight, find_identifiers, find_index_entries, normalise
+from agent.search.exact_values import (
+    IndexEntry,
+    Weight,
+    find_identifiers,
+    find_index_entries,
+    normalise,
+)
 
 LONGEST = 160  # characters of a sentence that is kept whole
 # Words beside its value of a sentence that is there to state it; characters where a script writes
@@ -51,7 +57,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ValueChange:
     """That a value holds in place of another, with what both are said of, and the messages that say
     so: the old one's, and the new one's."""
 
@@ -71,13 +77,13 @@ class Change:
 
 def find_decisions(
     messages: Iterable[AgentMessage], known: Iterable[IndexEntry]
-) -> tuple[list[IndexEntry], list[Change]]:
+) -> tuple[list[IndexEntry], list[ValueChange]]:
     """The index entries of the user's messages, and the values that they replace, of those that are
     `known` from earlier ones or are stated in them. Entries are values, those that are settled with
     their whole sentence, and decisions that name none."""
     before = _Known(known)
     entries: list[IndexEntry] = []
-    changes: dict[tuple[str, str], Change] = {}
+    changes: dict[tuple[str, str], ValueChange] = {}
     for message in messages:
         said = list(_list_sentences(message))
         found = {normalise(e.value): e for e in _find_entries(message, said)}
@@ -206,7 +212,7 @@ class _Known:
         return _find_kind(value), _find_subject(sentence, value)
 
 
-def _find_change(sentence: str, number: int, before: "_Known") -> Change | None:
+def _find_change(sentence: str, number: int, before: "_Known") -> ValueChange | None:
     """The change that a sentence says, of what it speaks of and nothing else."""
     if len(sentence) > LONGEST or any(p.search(sentence) for p in (QUESTION, UNSURE, ANOTHER)):
         return None
@@ -224,7 +230,7 @@ def _find_change(sentence: str, number: int, before: "_Known") -> Change | None:
     if not find_content_words(_CONTRACTION.sub("", subject)):
         return None
     old, value = (each.rstrip(".,;:") for each in (known.value, new))
-    return Change(subject, old, value, (known.number, number))
+    return ValueChange(subject, old, value, (known.number, number))
 
 
 def _find_stated_anew(sentence: str, value: str, before: "_Known") -> tuple[IndexEntry, str] | None:
@@ -243,8 +249,8 @@ def _is_changed(sentence: str, value: str) -> bool:
     for match in CHANGED.finditer(sentence):
         between = sentence[match.end() : start] or sentence[end : match.start()]
         if len(between.split()) <= LINK_WORDS and len(between) <= STATING_CHARACTERS:
-            beside = not between.strip() and sentence[: match.start()].strip()
-            return bool(beside) or _is_linked(sentence, value)
+            follows = not between.strip() and sentence[: match.start()].strip()
+            return bool(follows) or _is_linked(sentence, value)
     return False
 
 

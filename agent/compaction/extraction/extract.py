@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from agent.authorship.typed import read_typed_words, read_written_text
 from agent.compaction.extraction.phrases import Phrases, choose_phrases
 from agent.compaction.skills import CHAPTER_HEADINGS
-from agent.context.shortening.texts import shorten_text
+from agent.context.shortening.text_previews import shorten_text
 from agent.messages import AgentMessage, RawTokens
 from agent.tokens import TokenCounter
 

@@ -21,7 +21,7 @@ from agent.compaction.instructions.pins import LONGEST, Pin, PinState, find_pins
 from agent.compaction.instructions.revocations import find_revocations
 from agent.compaction.instructions.typed_sentences import TypedMessages
 from agent.compaction.skills import INSTRUCTIONS
-from agent.context.shortening.texts import shorten_text
+from agent.context.shortening.text_previews import shorten_text
 from agent.messages import AgentMessage
 
 MOST_NAMED = 100  # lines of one text that are looked for

@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.authorship.quoted import Range
 from agent.authorship.typed import ITEM, TypedText, read_typed_texts
-from agent.context.shortening.texts import shorten_text
+from agent.context.shortening.text_previews import shorten_text
 from agent.messages import AgentMessage
 
 SHORTEST, LONGEST = 4, 400  # characters of one pin

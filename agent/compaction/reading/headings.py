@@ -115,14 +115,14 @@ class Mark(NamedTuple):
     rest: str = ""
 
 
-class Place(NamedTuple):
+class HeadingPlace(NamedTuple):
     """Where a heading of the form stands."""
 
     heading: str
     mark: Mark
 
 
-def fold(title: str) -> str:
+def fold_title(title: str) -> str:
     """A title as it is compared: without case, accents, marks, emoji, plurals and "and"."""
     words = split_words(title)
     while len(words) > 1 and _ORDINAL.fullmatch(words[0]):
@@ -143,20 +143,20 @@ def split_words(text: str) -> list[str]:
 @lru_cache(maxsize=8)
 def _list_names(headings: Sequence[str]) -> Mapping[str, str]:
     """The headings of a form by all their names."""
-    names = {fold(heading): heading for heading in headings}
+    names = {fold_title(heading): heading for heading in headings}
     for heading in headings:
         for other in _OTHER_NAMES.get(heading, "").split("|"):
-            names.setdefault(fold(other), heading)
+            names.setdefault(fold_title(other), heading)
     return {name: heading for name, heading in names.items() if name}
 
 
 def find_headings(
     lines: Sequence[str], code: Sequence[bool], headings: Sequence[str], *, by_place: bool = True
-) -> list[Place]:
+) -> list[HeadingPlace]:
     """The form's headings in a text, in the order in which they stand there, those whose names
     nobody knows too where they are told `by_place`. `code`: which lines are none."""
     marks = [mark for mark in _find_marks(lines) if not code[mark.line]]
-    found: dict[int, Place] = {}
+    found: dict[int, HeadingPlace] = {}
     ranked = _rank(marks, headings)
     for rank in sorted(ranked):
         # What only may be a heading is none where one stands that is more likely to be.
@@ -172,27 +172,30 @@ def find_headings(
 
 def _rank(
     marks: Sequence[Mark], headings: Sequence[str]
-) -> Mapping[tuple[int, bool, bool], Sequence[Place]]:
+) -> Mapping[tuple[int, bool, bool], Sequence[HeadingPlace]]:
     """The marks with names that are known, the likeliest headings first: by their weakness, by
     whether the name is the form's own, and whether it stands where most of these do."""
     names = _list_names(tuple(headings))
     named = [
-        Place(heading, mark)
+        HeadingPlace(heading, mark)
         for mark in marks
-        if (heading := _name(mark, names)) and fold(_COLON.split(mark.rest, 1)[0]) not in names
+        if (heading := _name(mark, names))
+        and fold_title(_COLON.split(mark.rest, 1)[0]) not in names
     ]
-    own = {heading: fold(heading) for heading in headings}
-    shapes = Counter(p.mark.shape for p in named if fold(p.mark.title) == own[p.heading])
+    own = {heading: fold_title(heading) for heading in headings}
+    shapes = Counter(p.mark.shape for p in named if fold_title(p.mark.title) == own[p.heading])
     usual = max(shapes, key=shapes.__getitem__, default="")
-    ranked: dict[tuple[int, bool, bool], list[Place]] = defaultdict(list)
+    ranked: dict[tuple[int, bool, bool], list[HeadingPlace]] = defaultdict(list)
     for place in named:
-        other = fold(place.mark.title) != own[place.heading]
+        other = fold_title(place.mark.title) != own[place.heading]
         ranked[place.mark.weakness, other, place.mark.shape != usual].append(place)
     return ranked
 
 
 def _name(mark: Mark, names: Mapping[str, str]) -> str | None:
-    return names.get(fold(mark.title)) or names.get(fold(_BRACKETED.sub("", mark.title)))
+    return names.get(fold_title(mark.title)) or names.get(
+        fold_title(_BRACKETED.sub("", mark.title))
+    )
 
 
 def _find_marks(lines: Sequence[str]) -> Iterator[Mark]:
@@ -244,8 +247,8 @@ def _split_at_colon(title: str) -> tuple[str, str]:
 
 
 def _fill_gaps(
-    places: Sequence[Place], marks: Sequence[Mark], headings: Sequence[str]
-) -> list[Place]:
+    places: Sequence[HeadingPlace], marks: Sequence[Mark], headings: Sequence[str]
+) -> list[HeadingPlace]:
     """The places; and between two of them the headings of the same shape whose names nobody knows,
     where exactly as many stand there as are missing. They are of another language."""
     order = [headings.index(place.heading) for place in places]
@@ -256,19 +259,19 @@ def _fill_gaps(
     tried = [max(shapes, key=shapes.__getitem__)] if shapes else []
     if not places:
         tried = [*dict.fromkeys(mark.shape for mark in marks if mark.shape)]
-    english = any(fold(place.mark.title) == fold(place.heading) for place in places)
+    english = any(fold_title(place.mark.title) == fold_title(place.heading) for place in places)
     ends = [(-1, -1), *((p.mark.line, o) for p, o in zip(places, order, strict=True))]
     ends.append((max((mark.line for mark in marks), default=0) + 1, len(headings)))
     for shape in tried:
         unknown = [mark for mark in marks if mark.shape == shape and mark.line not in lines]
-        filled: list[Place] = []
+        filled: list[HeadingPlace] = []
         for (line, at), (next_line, next_at) in zip(ends, ends[1:], strict=False):
             missing = headings[at + 1 : next_at]
             between = [mark for mark in unknown if line < mark.line < next_line]
             if places and len(between) < len(missing):  # nobody had to give instructions
                 missing = [heading for heading in missing if heading != INSTRUCTIONS]
             if len(between) == len(missing) and not (english and [*missing] == [INSTRUCTIONS]):
-                filled += map(Place, missing, between)
+                filled += map(HeadingPlace, missing, between)
         if filled:
             return sorted([*places, *filled], key=lambda place: place.mark.line)
     return list(places)

@@ -1,5 +1,5 @@
 """Bullets, citations and "None." of a record, however a model writes them, in the one form that the
-rest of the engine reads: "- ", "[#12 #15]" and "None."."""
+rest of the code reads: "- ", "[#12 #15]" and "None."."""
 
 import re
 from collections.abc import Iterator, Sequence

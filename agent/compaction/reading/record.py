@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 from agent.audit.evidence import FENCE
-from agent.compaction.reading.headings import Place, find_headings, split_words
+from agent.compaction.reading.headings import HeadingPlace, find_headings, split_words
 from agent.compaction.reading.layouts import find_structure, list_layouts
 from agent.compaction.reading.notation import (
     Covered,
@@ -96,7 +96,7 @@ def read_rest(text: str, headings: Sequence[str], covered: Covered, begun: str) 
 
 def _find_record(
     lines: Sequence[str], headings: Sequence[str]
-) -> tuple[Sequence[str], Sequence[Place]]:
+) -> tuple[Sequence[str], Sequence[HeadingPlace]]:
     """The lines of the record, and the headings in them."""
     read = _find_headings(drop_thoughts(lines), headings)
     if 2 * _count(read[1]) < len(headings):  # what looked like thinking was none
@@ -106,7 +106,7 @@ def _find_record(
 
 def _find_headings(
     lines: Sequence[str], headings: Sequence[str]
-) -> tuple[Sequence[str], Sequence[Place]]:
+) -> tuple[Sequence[str], Sequence[HeadingPlace]]:
     """The lines of the record, and the headings in them: of all ways to take the fences, the first
     that shows most of the headings. One may stand around all of it, or never be closed."""
     text = dedent("\n".join(lines))
@@ -116,7 +116,7 @@ def _find_headings(
     ways = [lines, _unwrap(lines)] if fences else [lines]
     if fences % 2:
         ways += [_drop_open_fences(way, headings) for way in ways]
-    best: tuple[Sequence[str], Sequence[Place]] = lines, []
+    best: tuple[Sequence[str], Sequence[HeadingPlace]] = lines, []
     for number, way in enumerate(ways):
         places = find_headings(way, mark_code(way), headings, by_place=number < 2)
         if _count(places) > _count(best[1]):
@@ -129,7 +129,7 @@ def _find_headings(
     return best
 
 
-def _count(places: Sequence[Place]) -> int:
+def _count(places: Sequence[HeadingPlace]) -> int:
     return len({place.heading for place in places})
 
 
@@ -171,7 +171,7 @@ def _drop_open_fences(lines: Sequence[str], headings: Sequence[str]) -> list[str
 # --- The record itself ----------------------------------------------------------------------------
 
 
-def _split_sections(lines: Sequence[str], places: Sequence[Place]) -> Iterator[Section]:
+def _split_sections(lines: Sequence[str], places: Sequence[HeadingPlace]) -> Iterator[Section]:
     ends = [*(place.mark.line for place in places[1:]), len(lines)]
     for place, end in zip(places, ends, strict=False):
         mark = place.mark

@@ -13,10 +13,10 @@ from agent.compaction.failures import Failure
 from agent.compaction.policy import Method, Reason
 from agent.compaction.skills import INSTRUCTIONS
 from agent.compaction.writing.job import Job, choose_form, count_instruction_tokens, make_form
-from agent.compaction.writing.requests import (
+from agent.compaction.writing.summary_requests import (
     NOTES_CHARACTERS,
     Form,
-    Part,
+    TranscriptPart,
     build_serialised_request,
     choose_warm_max_tokens,
     count_unsent,
@@ -40,7 +40,7 @@ PART_RESERVE_SHARE = 0.20
 # Share of the rest that one part takes: the second is for estimates that were too low.
 CHUNK_SHARES = (0.40, 0.15)
 MARGIN = 1.2
-# Shares of the same model's prompt limit: for the chapters shown with a part, and for all parts'
+# Shares of the same model's request limit: for the chapters shown with a part, and for all parts'
 # records when they are merged.
 PREVIOUS_SHARE = 0.20
 RECORDS_SHARE = 0.40
@@ -141,7 +141,7 @@ def _warm_tokens(job: Job) -> RealTokens:
     return job.own.limits.factor.apply(job.counter.count(instruction))
 
 
-def _fits(job: Job, part: Part, form: Form) -> bool:
+def _fits(job: Job, part: TranscriptPart, form: Form) -> bool:
     """Whether one request can hold a part: counted exactly where the estimate is close."""
     limit = job.writer.limits.request_limit
     around = count_instruction_tokens(job) + PREVIOUS_SHARE * limit + FORM_TOKENS
@@ -196,7 +196,9 @@ def choose_previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
     return join_current_work("\n\n".join(fitting), work)
 
 
-def split_into_parts(job: Job, method: Method, share: float = CHUNK_SHARES[0]) -> list[Part]:
+def split_into_parts(
+    job: Job, method: Method, share: float = CHUNK_SHARES[0]
+) -> list[TranscriptPart]:
     """What each request of a method reads: together all messages, of which only those are cut that
     alone are too large. `share`: of what can be read, for one chunk."""
     limits = job.writer.limits

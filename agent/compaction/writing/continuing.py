@@ -12,7 +12,7 @@ from agent.compaction.chapters.cutting import drop_unfinished, split_blocks
 from agent.compaction.reading.notation import Covered, is_none
 from agent.compaction.reading.record import Record, Section, read_record
 from agent.compaction.skills import INSTRUCTIONS
-from agent.compaction.writing.requests import Form
+from agent.compaction.writing.summary_requests import Form
 
 CUT = ("max_tokens", "model_context_window_exceeded")
 # Tokens of a form for the rest: half of the record, but no less.

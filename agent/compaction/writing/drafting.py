@@ -39,11 +39,11 @@ from agent.compaction.writing.continuing import (
     list_unwritten,
     read_complete,
 )
-from agent.compaction.writing.correction import Correction, plan_correction
 from agent.compaction.writing.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
-from agent.compaction.writing.requests import Form, build_serialised_request
+from agent.compaction.writing.mending import Correction, plan_correction
+from agent.compaction.writing.summary_requests import Form, build_serialised_request
 from agent.context.request import Request
-from agent.context.shortening.texts import shorten_text
+from agent.context.shortening.text_previews import shorten_text
 from agent.errors import AgentError, gettext_noop
 from agent.messages import AgentMessage, RawTokens
 from agent.model.reply import Reply
@@ -234,7 +234,7 @@ class _Writing:
         findings.wrong += [Mistake(line, NOT_TYPED) for line in unfound]
         if is_empty(whole):
             raise Declined(gettext_noop("no message bears anything of it out"))
-        text, cut = cut_text(self.job, whole, self.form)
+        text, cut = cut_draft(self.job, whole, self.form)
         # Only a hard limit has a text given back.
         findings.cut, findings.too_long = (cut, []) if self.form.hard else ([], cut)
         if is_empty(text):
@@ -297,7 +297,7 @@ def _shorten(wrong: Sequence[Mistake | str]) -> list[str]:
     return [shorten_text(str(each), MISTAKE_CHARACTERS) for each in wrong]
 
 
-def cut_text(job: Job, text: str, form: Form) -> tuple[str, list[str]]:
+def cut_draft(job: Job, text: str, form: Form) -> tuple[str, list[str]]:
     """A text within the size of its form, and the statements that it had to lose. A line that alone
     is larger than what was asked for is no statement: a weak model repeats itself in it, and the
     others would give way to it."""

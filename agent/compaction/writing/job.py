@@ -14,7 +14,7 @@ from agent.compaction.instructions.pins import Pin
 from agent.compaction.plan import Plan, apply_compaction
 from agent.compaction.policy import Method, Policy, Reason
 from agent.compaction.skills import SKILLS, Skill
-from agent.compaction.writing.requests import Form
+from agent.compaction.writing.summary_requests import Form
 from agent.context.assemble import Context, measure
 from agent.context.request import Request
 from agent.messages import AgentMessage, RawTokens, RealTokens
@@ -31,7 +31,7 @@ class Job:
     `warm` says that the server still caches the conversation's last request. `ask` sends requests
     to the summary model and `ask_own` to the conversation's; without them a job can be looked at
     (`agent.compaction.writing.choice.choose`), but not done. `read` gives the bytes of attached
-    files. `waited_for` tells whether anybody waits for the summary by now; without it, somebody
+    files. `is_waited_for` tells whether anybody waits for the summary by now; without it, somebody
     does. `time_up` returns when nobody should wait any longer; without it, there is time.
     `edited`: pins that the user changed on the page.
     """
@@ -50,7 +50,7 @@ class Job:
     ask_own: Ask | None = None
     progress: Callable[[str], Awaitable[None]] | None = None
     read: Read | None = None
-    waited_for: Callable[[], Awaitable[bool]] | None = None
+    is_waited_for: Callable[[], Awaitable[bool]] | None = None
     time_up: Callable[[], Awaitable[None]] | None = None
     edited: Sequence[Pin] = ()
     unreported: RealTokens = RealTokens(0)  # how much of `used` is an estimate
@@ -75,7 +75,7 @@ class Draft:
 
 @dataclass
 class WrittenSummary:
-    """A new state of the summary, how it was made and what it took. `dollars`: what the engines
+    """A new state of the summary, how it was made and what it took. `dollars`: what the methods
     that were compared would cost, estimated. `draft`: the chapter while it is being corrected;
     `whole`: its text before it was cut."""
 

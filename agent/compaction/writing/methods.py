@@ -14,9 +14,9 @@ from agent.compaction.writing.choice import (
 )
 from agent.compaction.writing.drafting import write_checked_text, write_part, write_text
 from agent.compaction.writing.job import Job, WrittenSummary, choose_form
-from agent.compaction.writing.requests import (
+from agent.compaction.writing.summary_requests import (
     Form,
-    Part,
+    TranscriptPart,
     build_merge_request,
     build_warm_request,
     count_unread_tokens,
@@ -49,7 +49,7 @@ def _find_previewed(job: Job) -> Findings:
     return Findings.of_unread({number: tokens for number, tokens in unread.items() if tokens > 0})
 
 
-def _find_unread(job: Job, parts: Sequence[Part]) -> Findings:
+def _find_unread(job: Job, parts: Sequence[TranscriptPart]) -> Findings:
     """The messages of which the parts hold less than what they say."""
     read = [message for part in parts for message in part.messages]
     unread = {
@@ -60,14 +60,14 @@ def _find_unread(job: Job, parts: Sequence[Part]) -> Findings:
     return Findings.of_unread(unread)
 
 
-async def _in_parts(job: Job, result: WrittenSummary, parts: Sequence[Part]) -> str:
+async def _in_parts(job: Job, result: WrittenSummary, parts: Sequence[TranscriptPart]) -> str:
     """A record of each part on message boundaries, and the records merged."""
     text = await _read_parts(job, result, parts)
     result.findings += _find_unread(job, parts)
     return text
 
 
-async def _read_parts(job: Job, result: WrittenSummary, parts: Sequence[Part]) -> str:
+async def _read_parts(job: Job, result: WrittenSummary, parts: Sequence[TranscriptPart]) -> str:
     form = choose_part_form(job, result.chapters, len(parts))
     if form is None:
         raise SummaryRejected(gettext_noop("the records of so many parts would not fit"))

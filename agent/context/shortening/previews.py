@@ -32,21 +32,22 @@ def count_sent_tokens(message: AgentMessage, limits: Limits) -> RealTokens:
 
 
 def sum_sent_tokens(
-    messages: Sequence[AgentMessage], limits: Limits, beside: Sequence[AgentMessage] = ()
+    messages: Sequence[AgentMessage], limits: Limits, others: Sequence[AgentMessage] = ()
 ) -> RealTokens:
-    """`count_sent_tokens` of them all, and of those `beside` them. Where none is oversized they are
+    """`count_sent_tokens` of them all, and of the `others`. Where none is oversized they are
     rounded up once: it may be a token a message less."""
-    facts = MessageList.of(messages).aggregates.go_on(beside)
-    if not _may_exceed(facts, limits, limits.factor.value):
-        return limits.factor.apply(facts.tokens)
-    return RealTokens(sum(count_sent_tokens(message, limits) for message in (*beside, *messages)))
+    aggregates = MessageList.of(messages).aggregates.go_on(others)
+    if not _may_exceed(aggregates, limits, limits.factor.value):
+        return limits.factor.apply(aggregates.tokens)
+    return RealTokens(sum(count_sent_tokens(message, limits) for message in (*others, *messages)))
 
 
 def find_previewed(messages: Sequence[AgentMessage], limits: Limits) -> list[int]:
     """Where those messages stand of which a request holds only a part, because they are
     oversized."""
-    facts = MessageList.of(messages).aggregates
-    if not _may_exceed(facts, limits, max(limits.factor.steady().value, facts.cut_factor)):
+    aggregates = MessageList.of(messages).aggregates
+    factor = max(limits.factor.steady().value, aggregates.cut_factor)
+    if not _may_exceed(aggregates, limits, factor):
         return []
     return [
         index
@@ -76,9 +77,9 @@ def _find_cutting(message: AgentMessage, limits: Limits) -> Factor:
     return limits.factor.steady(message.cut_factor)
 
 
-def _may_exceed(facts: Aggregates, limits: Limits, factor: float) -> bool:
+def _may_exceed(aggregates: Aggregates, limits: Limits, factor: float) -> bool:
     """Whether any is above the smallest limit there is: mostly none is, and that is soon known."""
-    return facts.largest * factor > _smallest_limit(limits)
+    return aggregates.largest * factor > _smallest_limit(limits)
 
 
 def _smallest_limit(limits: Limits) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.context.shortening.previews import count_sent_tokens, sum_sent_tokens
-from agent.context.shortening.texts import HEAD, TAIL, preview_text
+from agent.context.shortening.text_previews import HEAD, TAIL, preview_text
 from agent.messages import AgentMessage, Block, RealTokens, result_text
 from agent.tokens import Limits, TokenCounter
 

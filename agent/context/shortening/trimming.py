@@ -8,7 +8,7 @@ from agent.context.api_messages import text_block
 from agent.context.assemble import Context, measure
 from agent.context.shortening.previews import count_sent_tokens
 from agent.context.shortening.pruning import prune_messages
-from agent.context.shortening.texts import preview_text
+from agent.context.shortening.text_previews import preview_text
 from agent.messages import AgentMessage, Block, RealTokens, result_text
 from agent.tokens import TokenCounter
 

@@ -14,6 +14,6 @@ class Command(migrate.Command):
         """Who names an app, or a migration of it, knows better."""
         if options["database"] == DEFAULT_DB_ALIAS and not options["app_label"]:
             misfit = schema.find_misfit()
-            if misfit and misfit.kind == schema.Kind.CHANGED:
+            if misfit and misfit.kind == schema.MisfitKind.CHANGED:
                 raise CommandError(str(misfit))
         super().handle(*args, **options)

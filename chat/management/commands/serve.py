@@ -26,7 +26,7 @@ from chat.live.leaving import watch_signals
 from chat.live.runner import runner
 from chat.live.sweeping import sweep_forever
 from chat.queries import schema
-from chat.services.library.files import MAX_BYTES
+from chat.services.library.file_types import MAX_BYTES
 from chat.services.site import model_profiles
 from server.claims import CannotServe, check_address, claim_data
 from server.daphne import Server

@@ -17,7 +17,7 @@ from accounts.models import User
 from agent.messages import Block, sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Project
-from chat.services.library import files
+from chat.services.library import file_types
 
 MOST_PER_MESSAGE = 20
 MOST_UNSENT = 60  # of one user
@@ -37,7 +37,7 @@ def store_unsent(user: User, name: str, data: bytes) -> Attachment:
             ).format(count=MOST_UNSENT),
         )
     name = clean_name(name)
-    return store_checked(user, name, data, files.inspect_file(name, data, owner_id=user.pk))
+    return store_checked(user, name, data, file_types.inspect_file(name, data, owner_id=user.pk))
 
 
 def clean_name(name: str) -> str:
@@ -49,7 +49,7 @@ def store_checked(
     user: User,
     name: str,
     data: bytes,
-    found: files.CheckedFile,
+    found: file_types.CheckedFile,
     project: Project | None = None,
 ) -> Attachment:
     """Store a file, of a `project` or to be sent, as it was `found` to be."""

@@ -54,8 +54,8 @@ def import_session(
             title=title or _title(session),
             title_edited=bool(title),
             next_number=len(rows) + 1,
-            # What was reported there was of other requests: another prompt, other tools, and after
-            # a compaction of theirs not all the messages.
+            # What was reported there was of other requests: other tools, another system prompt, and
+            # after a compaction of theirs not all the messages.
             meter_valid_from=len(rows) + 1,
             input_tokens=sum(u.request_tokens for u in usage),
             output_tokens=sum(u.output_tokens for u in usage),

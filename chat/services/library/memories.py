@@ -262,7 +262,7 @@ def render_prompt_text(
 ) -> str:
     """The facts that a conversation is told as a system block, by id; the newest where not all fit
     the budget of real tokens. "" for none. What was told `before` stays where the same facts still
-    fit: the model's factor moves with each reply, and the prompt is cached behind them."""
+    fit: the model's factor moves with each reply, and the request is cached behind them."""
     rows = sorted(_read_told(owner_id, project_id), reverse=True)
     if not rows:
         return ""

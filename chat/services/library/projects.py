@@ -27,7 +27,7 @@ from chat.models import (
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.protocol.events import ProjectsChanged
-from chat.services.library import attachments, files
+from chat.services.library import attachments, file_types
 
 MAX_NAME = 100
 MAX_INSTRUCTIONS = 20_000  # characters
@@ -224,7 +224,7 @@ def load_references(project: Project | None) -> list[tuple[Attachment, Any]]:
 def add_file(project: Project, name: str, data: bytes) -> Attachment:
     """Keep a file with a project. Refused where it cannot be sent, or does not fit."""
     name = attachments.clean_name(name)
-    found = files.inspect_file(name, data, owner_id=project.owner_id)
+    found = file_types.inspect_file(name, data, owner_id=project.owner_id)
     total = project.files.aggregate(size=Sum("size"))["size"] or 0
     if project.files.count() >= MAX_FILES:
         raise Refused(

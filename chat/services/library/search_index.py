@@ -9,7 +9,7 @@ from agent.search.lexical import tokenise
 from agent.search.signs import find_signs
 from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
 from chat.db.rows import insert_row
-from chat.engine.attachments import append_file_texts
+from chat.engine.attachment_contents import append_file_texts
 from chat.models import Message, SearchEntry
 from chat.queries.fulltext import mark_with_owner
 

@@ -18,7 +18,7 @@ from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionPrepared
-from chat.queries.summaries import load_covered, read_chapters, read_chapters_before
+from chat.queries.summary_versions import load_covered, read_chapters, read_chapters_before
 from chat.services.summary.compactions import (
     CANCELLED,
     CHANGED,
@@ -120,7 +120,7 @@ def report_progress(compaction: Compaction, text: str) -> None:
 def charge_compaction(compaction: Compaction, spent: Spent) -> None:
     """Charge the model calls to the compaction and its conversation, once, before the result is
     handed in: they cost the same if it was cancelled or if they produced nothing useful."""
-    cost = charges.charge_compaction(compaction, spent)
+    cost = charges.charge_spent(compaction, spent)
     if not (spent or spent.open):
         return
     log.info(
@@ -147,11 +147,11 @@ def complete(task: SummaryTask, written: CompactedContext) -> bool:
         # Locked, so that no turn adopts it between this check and the end.
         rows = Compaction.objects.select_for_update(of=("self",)).select_related("first", "through")
         compaction = rows.get(pk=task.compaction.pk)
-        waited_for = compaction.turn_id is not None
+        is_waited_for = compaction.turn_id is not None
         unchanged = conversation.compaction_id == compaction.replaces_id and covers_the_same(task)
         if unchanged and end(
             compaction,
-            Compaction.Status.COMPLETED if waited_for else Compaction.Status.READY,
+            Compaction.Status.COMPLETED if is_waited_for else Compaction.Status.READY,
             chapters=[chapter.as_dict() for chapter in result.chapters],
             summary=written.summary.text,
             method=result.method,
@@ -160,7 +160,7 @@ def complete(task: SummaryTask, written: CompactedContext) -> bool:
             tokens_after=written.tokens,
             messages_after=written.context.message_count,
         ):
-            if waited_for:
+            if is_waited_for:
                 make_current(conversation, compaction, written_for=task.state)
                 announce_end(compaction)
                 group = conversation_group(conversation.pk)

@@ -29,7 +29,7 @@ from chat.engine.state import RequestState, load_state
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
-from chat.queries.summaries import find_ready, load_covered
+from chat.queries.summary_versions import find_ready, load_covered
 from chat.services.turns import leases
 from chat.services.turns.charges import charge_kept
 from chat.services.turns.turns import TurnEnded, next_lease_end
@@ -199,13 +199,16 @@ def end(
 
 
 def announce_end(compaction: Compaction) -> None:
-    """Tell the page, the hooks and the log of an end."""
+    """Tell the page, the hooks and the log of an end. What replaces a version and was no turn's is
+    a summary that has changed; a chapter that was written again says so itself."""
     swapped_in = (
         compaction.status == Compaction.Status.COMPLETED and compaction.origin != Origin.REBUILT
     )
-    if compaction.turn_id is not None or swapped_in:
-        group = conversation_group(compaction.conversation_id)
-        emit_later(group, lambda: from_rows.compaction_completed(compaction))
+    group = conversation_group(compaction.conversation_id)
+    if compaction.turn_id is None and swapped_in and compaction.origin == Origin.REWRITE:
+        emit_later(group, lambda: from_rows.summary_changed(compaction))
+    elif compaction.turn_id is not None or swapped_in:
+        emit_later(group, lambda: from_rows.compression_completed(compaction))
     if swapped_in and (left := compaction.audit.get("left")):
         metrics.STATEMENTS_LEFT.inc(len(left))
     transaction.on_commit(
@@ -219,7 +222,7 @@ def describe_for_log(compaction: Compaction) -> dict[str, Any]:
     after = compaction.tokens_after
     return _describe_begin(compaction) | {
         "status": str(compaction.status),
-        "engine": str(compaction.method),
+        "engine": str(compaction.method),  # the logs' names for both
         "engine_reason": str(compaction.method_reason),
         "messages_after": compaction.messages_after,
         "tokens_after": after,
@@ -275,7 +278,7 @@ def fail_if_abandoned(compaction_id: int, *, pickup_over: bool) -> Compaction:
     """The row, after failing it where no worker has taken it up in time, or its worker is not heard
     of any more. Not where this process was held up itself."""
     compaction = Compaction.objects.get(pk=compaction_id)
-    if compaction.status == Compaction.Status.RUNNING and leases.keeper.may_judge():
+    if compaction.status == Compaction.Status.RUNNING and leases.keeper.may_end_others():
         if compaction.worker_pid is None:
             failed = pickup_over and fail(compaction_id, NOT_TAKEN_UP)
         else:
@@ -296,10 +299,10 @@ def fail_abandoned(compaction_id: int) -> bool:
 
 def cancel(conversation_id: UUID) -> bool:
     """Cancel the running compaction; its worker notices at its next heartbeat."""
-    waited_for = Compaction.objects.filter(
+    waiting = Compaction.objects.filter(
         conversation=conversation_id, status=Compaction.Status.RUNNING, turn__isnull=False
     ).first()
-    return waited_for is not None and fail(waited_for.pk, CANCELLED, cancelled=True)
+    return waiting is not None and fail(waiting.pk, CANCELLED, cancelled=True)
 
 
 def fail_all_of(turn_id: int) -> None:
@@ -332,7 +335,7 @@ def make_current(
 
 
 def _remember_pauses(state: RequestState, compaction: Compaction) -> dict[str, Any]:
-    """What decides for how long prompts are kept (`agent.context.request.choose_cache_ttl`), of
+    """What decides for how long requests are cached (`agent.context.request.choose_cache_ttl`), of
     the messages that a new summary hides."""
     through = compaction.through.number if compaction.through else 0
     covered = [row for row in state.recent.rows if row.number <= through]
@@ -374,4 +377,4 @@ def _mark_compacting(turn_id: int) -> None:
 
 
 def _tell_start(compaction: Compaction) -> None:
-    emit(conversation_group(compaction.conversation_id), from_rows.compaction_started(compaction))
+    emit(conversation_group(compaction.conversation_id), from_rows.compression_started(compaction))

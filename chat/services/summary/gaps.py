@@ -27,7 +27,7 @@ from chat.engine.state import RequestState, load_state, policy_for
 from chat.models import Compaction, Conversation, Message
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
-from chat.queries import summaries, tree
+from chat.queries import summary_versions, tree
 from chat.services.summary import compactions
 from chat.services.summary.compaction_jobs import SummaryTask, covers_the_same
 from chat.services.summary.preparations import is_breaker_open, is_over_budget
@@ -64,7 +64,7 @@ def take_out_of_summaries(conversation: Conversation, message: Message) -> bool:
 def _take_out(version: Compaction, message: Message) -> None:
     next_one = tree.find_next_towards(message, version.through)
     chapters = gaps.forget_message(
-        summaries.read_chapters(version),
+        summary_versions.read_chapters(version),
         read_original(message),
         before=message.parent.number if message.parent else message.number - 1,
         after=next_one.number if next_one else message.number + 1,
@@ -112,7 +112,7 @@ def _change_versions(
     for version in conversation.compactions.select_related("through"):
         joint = tree.find_joint(version.through)
         through = [row for row in messages if joint.active and row.position <= joint.position]
-        before = summaries.read_chapters(version)
+        before = summary_versions.read_chapters(version)
         if through and (after := change(before, through)) != before:
             _set_chapters(version, after)
             changed.append(version)
@@ -133,7 +133,7 @@ def _restate(conversation: Conversation, versions: list[Compaction], *fields: st
     policy = policy_for(conversation)
     limits = limits_for(load_profile(conversation.model), conversation)
     for version in versions:
-        chapters = summaries.read_chapters(version)
+        chapters = summary_versions.read_chapters(version)
         rendered = render_chapters(chapters, policy, limits, model_server.get_counter())
         version.summary = rendered.text if chapters else ""
     Compaction.objects.bulk_update(versions, ["chapters", "summary", *fields])
@@ -209,7 +209,7 @@ def begin_rebuild(conversation_id: UUID) -> int | None:
 def _next_gap(conversation: Conversation, current: Compaction | None) -> Chapter | None:
     """The oldest chapter without text of which a model can read anything. One whose messages are
     all left out says just that."""
-    for chapter in summaries.read_chapters(current):
+    for chapter in summary_versions.read_chapters(current):
         if not chapter.gap:
             continue
         if any(message.blocks for message in _read_covered(conversation, chapter)):
@@ -220,7 +220,7 @@ def _next_gap(conversation: Conversation, current: Compaction | None) -> Chapter
 
 
 def _read_covered(conversation: Conversation, chapter: Chapter) -> list[AgentMessage]:
-    rows = summaries.load_numbered(conversation, chapter.first, chapter.through)
+    rows = summary_versions.load_numbered(conversation, chapter.first, chapter.through)
     return [to_agent_message(row) for row in rows]
 
 
@@ -256,7 +256,7 @@ def _fill_all(conversation: Conversation, written: Sequence[Chapter]) -> list[Co
     """The versions that lack the last of some chapters, with it; not stored yet."""
     filled = []
     for version in conversation.compactions.all():
-        chapters = gaps.fill_gap(summaries.read_chapters(version), written)
+        chapters = gaps.fill_gap(summary_versions.read_chapters(version), written)
         if chapters is not None:
             _set_chapters(version, chapters)
             filled.append(version)

@@ -17,10 +17,10 @@ from chat.protocol.events import MessagesLeftOut
 from chat.queries.exchanges import load_exchange, select_paired
 from chat.services.library.conversations import lock_message, refuse_if_hidden
 from chat.services.summary import gaps
-from chat.services.turns.history import update_messages
+from chat.services.turns.message_changes import update_messages
 
 
-def leave_out(user: User, conversation_id: UUID, message_id: int, *, whole: bool) -> bool:
+def leave_message_out(user: User, conversation_id: UUID, message_id: int, *, whole: bool) -> bool:
     """Keep a message of the shown branch out of the context, with the results of its tool calls or
     the calls of its results; `whole`: its exchange. Whether chapters have to be written again.
 
@@ -29,8 +29,8 @@ def leave_out(user: User, conversation_id: UUID, message_id: int, *, whole: bool
     return _change(user, conversation_id, message_id, whole=whole, left_out=True)
 
 
-def put_back(user: User, conversation_id: UUID, message_id: int, *, whole: bool) -> bool:
-    """`leave_out` undone, for the same messages."""
+def put_message_back(user: User, conversation_id: UUID, message_id: int, *, whole: bool) -> bool:
+    """`leave_message_out` undone, for the same messages."""
     return _change(user, conversation_id, message_id, whole=whole, left_out=False)
 
 

@@ -18,7 +18,7 @@ from agent.messages import Usage
 from chat import metrics
 from chat.engine.state import RequestState, load_state
 from chat.models import Compaction, Conversation, Turn
-from chat.queries import summaries
+from chat.queries import summary_versions
 from chat.services.summary import compactions
 from chat.services.turns import asking
 
@@ -72,13 +72,13 @@ def _begin(state: RequestState, trigger: Trigger, *, within: int = 0) -> int | N
             or not state.policy.enabled
             or state.policy.held
             or compactions.is_writing(conversation)
-            or summaries.find_ready(conversation)
+            or summary_versions.find_ready(conversation)
             or is_breaker_open(state, unseen=True)
             or is_over_budget(state)
             or not asking.is_permitted(compactions.choose_writer(conversation))
         ):
             return None
-        planned = summaries.plan_for(state, trigger)
+        planned = summary_versions.plan_for(state, trigger)
         if planned is None:
             return None
         compaction = compactions.begin(
@@ -132,11 +132,11 @@ class TurnSituation:
         return self.state.warm
 
     def find_prepared(self) -> Trigger | None:
-        row = summaries.find_ready(self.state.conversation)
+        row = summary_versions.find_ready(self.state.conversation)
         return Trigger(row.trigger) if row else None
 
     def is_writing(self) -> bool:
-        return summaries.find_running(self.state.conversation) is not None
+        return summary_versions.find_running(self.state.conversation) is not None
 
     def is_breaker_open(self) -> bool:
         return is_breaker_open(self.state)

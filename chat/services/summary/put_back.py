@@ -3,7 +3,7 @@
 from django.utils.translation import gettext
 
 from agent.compaction.chapters.chapter import Chapter
-from agent.compaction.chapters.unsent import list_unsent, put_back
+from agent.compaction.chapters.unsent import list_unsent, put_back_unsent
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction
 from chat.services.summary.summaries import store_edit
@@ -24,6 +24,6 @@ def put_back_statement(compaction_id: int, key: str) -> Compaction:
                 RefusalCode.NOT_CURRENT,
                 gettext("This statement is not in the list any more. Here is what there is now."),
             )
-        return put_back(chapters, left)
+        return put_back_unsent(chapters, left)
 
     return store_edit(compaction_id, change, audit={})

@@ -11,7 +11,7 @@ from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit
-from chat.queries import summaries
+from chat.queries import summary_versions
 from chat.services.library.conversations import refuse_if_busy
 from chat.services.summary import compactions
 from chat.services.summary.summaries import CompactionTurn, lock_current
@@ -59,7 +59,7 @@ def open_rewrite_turn(compaction_id: int, *, holder: str) -> CompactionTurn:
 
 def _begin(old: Compaction, conversation: Conversation, turn_id: int | None = None) -> Compaction:
     state = load_state(conversation.pk)
-    planned = summaries.plan_rewrite(state, old)
+    planned = summary_versions.plan_rewrite(state, old)
     # The new version is measured against the context without the old one.
     freed = sum(state.limits.factor.apply(message.tokens) for message in planned.summarise)
     return compactions.begin(
@@ -67,7 +67,7 @@ def _begin(old: Compaction, conversation: Conversation, turn_id: int | None = No
         planned,
         origin=Origin.REWRITE,
         turn_id=turn_id,
-        previous=summaries.find_written(old).previous,
+        previous=summary_versions.find_written(old).previous,
         focus=old.focus,
         tokens_before=state.used + freed,
     )

@@ -32,7 +32,7 @@ from chat.models import Compaction, Conversation, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionReverted
-from chat.queries import summaries
+from chat.queries import summary_versions
 from chat.services.library.conversations import change_settings, refuse_if_busy
 from chat.services.summary import compactions
 from chat.services.turns import asking
@@ -66,10 +66,10 @@ def open_compaction_turn(
         conversation = Conversation.objects.select_for_update().of(user).get(pk=conversation_id)
         refuse_if_busy(conversation)
         state = load_state(conversation_id)
-        planned = summaries.plan_or_refuse(state, extent)
+        planned = summary_versions.plan_or_refuse(state, extent)
         asking.permit(None, compactions.choose_writer(conversation))  # `begin_turn` counts
         turn = begin_turn(conversation, Turn.Kind.COMPACT, holder, focus=focus)
-        ready = not focus and summaries.find_ready_by_hand(state, planned, extent)
+        ready = not focus and summary_versions.find_ready_by_hand(state, planned, extent)
         if ready and (swapped := compactions.commit_ready(state)):
             assert swapped.conversation.compaction_id is not None
             return CompactionTurn(turn, swapped.conversation.compaction_id)
@@ -102,7 +102,7 @@ def open_model_switch(
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
         refuse_if_busy(conversation)
         state = load_state(conversation_id)
-        planned = summaries.plan_for(state, Trigger.MODEL_SWITCH)
+        planned = summary_versions.plan_for(state, Trigger.MODEL_SWITCH)
         if not state.policy.enabled or state.fits or planned is None:
             return None
         turn = begin_turn(conversation, Turn.Kind.COMPACT, holder)
@@ -137,10 +137,10 @@ def edit_summary(compaction_id: int, text: str) -> Compaction:
         )
     with transaction.atomic():
         old, _ = lock_current(compaction_id)
-    chapters = _edited(summaries.read_chapters(old), text)
+    chapters = _edited(summary_versions.read_chapters(old), text)
     # Not while others wait for the database. The messages that a version covers stay the same for
     # as long as it is the current one.
-    rows = summaries.load_messages_between(old.conversation_id, 0, old.through.position)
+    rows = summary_versions.load_messages_between(old.conversation_id, 0, old.through.position)
     messages = [to_agent_message(row) for row in rows]
     quotes = GivenQuotes.of((quote for each in chapters for quote in each.quotes), messages)
     _, findings = audit(text, Source(messages), quotes)
@@ -157,7 +157,7 @@ def store_edit(
     versions that are not current."""
     with transaction.atomic():
         old, conversation = lock_current(compaction_id)
-        chapters = change(summaries.read_chapters(old))
+        chapters = change(summary_versions.read_chapters(old))
         state = load_state(conversation.pk)
         summary = render_chapters(chapters, state.policy, state.limits, model_server.get_counter())
         compactions.discard_preparations(conversation)
@@ -186,14 +186,14 @@ def store_edit(
         version.tokens_after = after.used
         version.save(update_fields=["tokens_after"])
         group = conversation_group(conversation.pk)
-        emit_later(group, lambda: from_rows.compaction_completed(version))
+        emit_later(group, lambda: from_rows.summary_changed(version))
         emit(group, from_rows.context_usage(after))
     return version
 
 
 def editable_text(compaction: Compaction) -> str:
     """A version's chapters as `edit_summary` takes them; pins and index are kept by code."""
-    return SEPARATOR.join(chapter.text for chapter in summaries.read_chapters(compaction))
+    return SEPARATOR.join(chapter.text for chapter in summary_versions.read_chapters(compaction))
 
 
 def _edited(chapters: list[Chapter], text: str) -> list[Chapter]:

@@ -1,5 +1,5 @@
-"""The door to the models. Whatever leads to a model call passes it before anything is begun: it
-asks whether the model may answer, and counts for whom it does.
+"""Whether a model may be asked. Whatever leads to a model call comes here before anything is begun:
+whether the model may answer is asked, and it is counted for whom it does.
 
 - A turn: `chat.services.turns.turns.begin_turn` counts it, and each of its requests is asked for
   anew (`chat.services.turns.requests`).

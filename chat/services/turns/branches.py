@@ -33,7 +33,7 @@ from chat.services.library.conversations import (
 )
 from chat.services.summary import compactions, gaps
 from chat.services.turns import requests, turns
-from chat.services.turns.history import change_history
+from chat.services.turns.message_changes import change_history
 from chat.services.turns.times import tell_time_again
 
 

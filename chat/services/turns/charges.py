@@ -42,14 +42,14 @@ def describe_unbooked(spent: Spent) -> dict[str, Any]:
     usage, cost = add_up(spent)
     if not usage.total:
         return {}
-    return {"usage": mark(usage, prompt_known=False) | {UNBOOKED: True}, "cost": cost}
+    return {"usage": mark(usage, request_known=False) | {UNBOOKED: True}, "cost": cost}
 
 
-def charge_compaction(compaction: Compaction, spent: Spent) -> float:
+def charge_spent(compaction: Compaction, spent: Spent) -> float:
     """Charge calls to the compaction and its conversation, in place of what `charge_kept` may have
     charged; US dollars."""
     usage, cost = add_up(spent)
-    stored = mark(usage, prompt_known=False) if spent.open else usage.as_dict()
+    stored = mark(usage, request_known=False) if spent.open else usage.as_dict()
     with transaction.atomic():
         row = _lock(compaction.pk)
         if row is None or not (usage.total or row.usage):  # None: deleted with its conversation
@@ -83,7 +83,7 @@ def charge_kept(compaction_id: int) -> None:
             row.cost,
             compaction=True,
         )
-        row.usage = mark(usage, prompt_known=False)
+        row.usage = mark(usage, request_known=False)
         row.save(update_fields=["usage"])
 
 
@@ -100,10 +100,10 @@ def _is_unbooked(row: Compaction) -> bool:
 
 
 def _add(
-    conversation_id: UUID, prompt: int, output: int, cost: float, *, compaction: bool = False
+    conversation_id: UUID, read: int, output: int, cost: float, *, compaction: bool = False
 ) -> None:
     Conversation.objects.filter(pk=conversation_id).update(
-        input_tokens=F("input_tokens") + prompt,
+        input_tokens=F("input_tokens") + read,
         output_tokens=F("output_tokens") + output,
         cost=F("cost") + cost,
         compaction_cost=F("compaction_cost") + (cost if compaction else 0),

@@ -25,7 +25,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.services.library import search_index
 from chat.services.summary import compactions
-from chat.services.turns.history import change_history, update_messages
+from chat.services.turns.message_changes import change_history, update_messages
 from chat.services.turns.turns import append_answer, find_head, find_open_answer, text_blocks
 
 log = structlog.get_logger(__name__)
@@ -35,7 +35,7 @@ log = structlog.get_logger(__name__)
 class TurnOutcome:
     """How a turn ends, or one round of it. `usage` is as reported for the last call, or estimated
     for it and those before it (`agent.model.unreported`); `paused` the sum of those before it;
-    `raw_prompt` the raw estimate of the prompt that `usage` was reported for, for learning, 0 for
+    `raw_request` the raw estimate of the request that `usage` was reported for, for learning, 0 for
     none; `first_delta` the seconds to the turn's first text, `rounds` how many rounds of tools came
     before, None where unknown."""
 
@@ -44,7 +44,7 @@ class TurnOutcome:
     stop_reason: str = ""
     usage: dict[str, Any] | None = None
     paused: Usage = Usage()
-    raw_prompt: RawTokens = RawTokens(0)
+    raw_request: RawTokens = RawTokens(0)
     error: AgentError | None = None
     first_delta: float | None = None
     rounds: int | None = None
@@ -253,7 +253,7 @@ def _charge(
         swept = Usage.from_api(message.usage)
     before, message.cost = message.cost, profile.price(charged)
     written = AgentMessage(message.number, "assistant", ending.blocks, RawTokens(tokens))
-    _learn(profile, ending.raw_prompt, usage, written)
+    _learn(profile, ending.raw_request, usage, written)
     added: dict[str, float] = {
         "input_tokens": charged.request_tokens - swept.request_tokens,
         "output_tokens": charged.output_tokens - swept.output_tokens,

@@ -32,7 +32,7 @@ Held = tuple[type[Model], int]
 
 
 class Keeper:
-    """What this process works at, and whether it may judge others.
+    """What this process works at, and whether it may end that of others.
 
     `clock` is the time of day, as leases are: a machine that slept has it jump.
     """
@@ -41,7 +41,7 @@ class Keeper:
         self._clock = clock
         self._lock = threading.Condition()
         self._held: dict[Held, float] = {}  # when the work was last seen alive
-        self._judges = False
+        self._watches = False
         self._thread: threading.Thread | None = None
         self._looked: float | None = None  # when the thread last had nothing in its way
         self._disturbed = float("-inf")
@@ -83,19 +83,19 @@ class Keeper:
                 pk for (kind, pk), seen in self._held.items() if kind is model and seen > oldest
             ]
 
-    # --- For those who judge ---
+    # --- For those who end what others left ---
 
-    def judge(self) -> None:
+    def watch_others(self) -> None:
         """Watch from now on whether this process runs: it will end what others do not extend."""
         with self._lock:
-            self._judges = True
+            self._watches = True
             self._start()
 
     def note_disturbance(self) -> None:
         """Nobody could extend a lease just now."""
         self._disturbed = self._clock()
 
-    def may_judge(self) -> bool:
+    def may_end_others(self) -> bool:
         """Whether a lease that is over says something of its holder: not where this process was
         held up itself, or the database was away, less than a lease ago."""
         now = self._clock()
@@ -112,7 +112,7 @@ class Keeper:
             self._thread.start()
 
     def _run(self) -> None:
-        """Until there is nothing to keep and nothing to judge."""
+        """Until there is nothing to keep and nobody to watch."""
         idle = False
         while not idle:
             self.look()
@@ -123,7 +123,7 @@ class Keeper:
         connection.close()
 
     def _is_idle(self) -> bool:
-        return not (self._held or self._judges)
+        return not (self._held or self._watches)
 
     def look(self) -> None:
         """Extend what is held, and notice whether this came late. What fails is logged and done

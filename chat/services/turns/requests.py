@@ -33,7 +33,7 @@ from chat.services.library.conversations import (
 )
 from chat.services.summary import compactions, preparations
 from chat.services.turns import asking
-from chat.services.turns.history import change_history, update_messages
+from chat.services.turns.message_changes import change_history, update_messages
 from chat.services.turns.times import tell_time_again
 from chat.services.turns.turns import (
     NewMessage,
@@ -116,7 +116,7 @@ def send_prompt(
             emit(user_group(user.pk), from_rows.conversation_updated(conversation))
             return open_answer_turn(conversation, holder, prompt=prompt, after=head)
     except (IntegrityError, Refused) as error:
-        if prompt.client_id is not None and _sent(user, conversation_id, prompt.client_id):
+        if prompt.client_id is not None and _was_sent(user, conversation_id, prompt.client_id):
             return None
         refuse_if_busy(conversation_id)
         if isinstance(error, Refused):
@@ -127,7 +127,7 @@ def send_prompt(
         ) from error
 
 
-def _sent(user: User, conversation_id: UUID, client_id: str) -> bool:
+def _was_sent(user: User, conversation_id: UUID, client_id: str) -> bool:
     """Whether the user's frame of that id was stored before."""
     mine = Message.objects.filter(conversation=conversation_id, conversation__owner=user)
     return mine.filter(client_id=client_id).exists()

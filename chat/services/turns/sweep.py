@@ -57,7 +57,7 @@ def sweep() -> int:
 def _end_abandoned() -> int:
     """Turns and compactions that nobody keeps alive. None that this process works at, and none for
     a while after it was held up itself."""
-    if not leases.keeper.may_judge():
+    if not leases.keeper.may_end_others():
         return 0
     now = timezone.now()
     running = Compaction.objects.filter(status=Compaction.Status.RUNNING, lease_expires__lt=now)

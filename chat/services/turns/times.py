@@ -10,7 +10,7 @@ from chat.db.rows import Values
 from chat.engine.model_server import get_counter
 from chat.engine.recent_messages import load_recent_messages, name_zone
 from chat.models import Conversation, Message
-from chat.services.turns.history import update_messages
+from chat.services.turns.message_changes import update_messages
 
 
 def tell_time(conversation: Conversation, after: Message | None, zone: str, tokens: int) -> Values:

@@ -29,7 +29,7 @@ from chat.protocol.events import TurnNotice
 from chat.protocol.pasted import convert_to_stored
 from chat.services.library import search_index
 from chat.services.people.rate_limit import count_turn
-from chat.services.turns.history import change_history
+from chat.services.turns.message_changes import change_history
 from chat.services.turns.times import tell_time
 
 log = structlog.get_logger(__name__)
@@ -38,7 +38,7 @@ LEASE_SHARE = 0.8  # share of LEASE_SECONDS
 
 
 # An answer that is being written: the id of its message, its text, what counts its cost so far.
-Draft = tuple[int, str, Callable[[], dict[str, Any] | None]]
+Unstored = tuple[int, str, Callable[[], dict[str, Any] | None]]
 
 
 class TurnEnded(Exception):
@@ -192,7 +192,7 @@ def void_thinking(turn_id: int) -> None:
     Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
 
 
-def checkpoint(turn_ids: Sequence[int], texts: Sequence[Draft]) -> set[int]:
+def checkpoint(turn_ids: Sequence[int], texts: Sequence[Unstored]) -> set[int]:
     """Store the text of the answers of the turns that a process runs, and what those have cost so
     far.
 
@@ -333,7 +333,7 @@ def append_answer(
 ) -> Message:
     """The empty row of an answer. `asked`: the estimated tokens of the request that goes out for
     it, so that they are booked if this process dies before its first checkpoint."""
-    prompt = Usage(input_tokens=asked)
+    request = Usage(input_tokens=asked)
     return append_message(
         conversation,
         head,
@@ -341,5 +341,5 @@ def append_answer(
         role=Message.Role.ASSISTANT,
         status=Message.Status.STREAMING,
         model=turn.model or conversation.model,
-        usage=mark(prompt, prompt_known=False) if asked else None,
+        usage=mark(request, request_known=False) if asked else None,
     )

@@ -19,11 +19,11 @@ export function openMessageMenu(button, { rewrite, leaveOut, remove }) {
     },
     { words: gettext("Delete message"), act: remove, danger: true },
   ];
-  const facts = $(".facts", button.parentNode);
+  const details = $(".details", button.parentNode);
   const menu = make(
     "div",
     { className: "menu-panel message-menu", popover: "auto" },
-    facts && make("p", { className: "quiet" }, facts.textContent),
+    details && make("p", { className: "quiet" }, details.textContent),
     ...entries.map(({ words, act, danger }) => {
       const onclick = () => {
         menu.hidePopover(); // first, so that what is done is seen

@@ -9,7 +9,7 @@ const MOST_MESSAGES = 150; // messages in the document
 const LOAD_AHEAD = "600px"; // from the edge at which more is loaded
 
 /** Whether the newest message is on the page: the window ends there unless there is a #later. */
-export const atTail = () => !$("#later");
+export const hasNewest = () => !$("#later");
 
 export class Paging {
   #queue = Promise.resolve(); // of the requests that may change the window

@@ -2,7 +2,7 @@
 // that was just asked goes to the top instead, and stands still there while its answer grows beneath.
 
 import { $, make } from "../base/dom.js";
-import { atTail } from "./paging.js";
+import { hasNewest } from "./paging.js";
 
 const NEAR = 80; // px from the bottom that still count as "at the bottom"
 const ABOVE = 12; // px above a question at the top
@@ -25,7 +25,7 @@ export class Scrolling {
   }
 
   /** Whether the reader is at the end of the newest message. */
-  follows = () => this.#atBottom && atTail();
+  follows = () => this.#atBottom && hasNewest();
 
   #scrolled() {
     const below = this.#below();

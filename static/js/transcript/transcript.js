@@ -10,7 +10,7 @@ import { undressed } from "./blocks.js";
 import { Days } from "./days.js";
 import { drawLiveArticle, settleLiveArticle } from "./live_article.js";
 import { become } from "./morph.js";
-import { atTail, Paging } from "./paging.js";
+import { hasNewest, Paging } from "./paging.js";
 import { Scrolling } from "./scrolling.js";
 
 const isStreaming = (node) => node.dataset.status === "streaming";
@@ -68,13 +68,13 @@ export class Transcript {
 
   /** To the newest message, which may have to be loaded first. */
   async toBottom() {
-    if (!atTail()) await this.showNewest();
+    if (!hasNewest()) await this.showNewest();
     this.scrolling.toBottom();
   }
 
   /** Have a question that was just asked at the top, with room for its answer. */
   async showQuestion(id) {
-    if (!atTail()) await this.showNewest();
+    if (!hasNewest()) await this.showNewest();
     const node = this.article(id);
     if (node) this.scrolling.hold(node);
   }
@@ -107,7 +107,7 @@ export class Transcript {
 
   #afterMove() {
     const told = this.#told.splice(0);
-    if (atTail()) {
+    if (hasNewest()) {
       this.#known = Math.max(0, ...this.articles().map((node) => Number(node.dataset.number) || 0));
       told.forEach((html) => this.put(html));
       if (this.#live) this.drawLive(this.#live);
@@ -130,7 +130,7 @@ export class Transcript {
     if (!isStreaming(fresh) && fresh.dataset.messageId === String(this.#live?.messageId))
       this.#live = null;
     if (old) this.#replace(old, fresh);
-    else if (atTail()) this.#append(fresh);
+    else if (hasNewest()) this.#append(fresh);
     else {
       if (this.paging.isLoading()) this.#told.push(html);
       this.scrolling.drawLatest();
@@ -191,7 +191,7 @@ export class Transcript {
   /** The branch goes another way after a position: another edit, answer or branch is shown. */
   async goOtherWay(position) {
     const articles = this.articles();
-    const isBelow = !atTail() && positionOf(articles.at(-1)) <= position;
+    const isBelow = !hasNewest() && positionOf(articles.at(-1)) <= position;
     if (isBelow) return;
     if (positionOf(articles[0]) > position) return this.showNewest();
     this.#keepFocus(() => this.paging.keepPlace(() => this.#dropAfter(position)));
@@ -202,12 +202,12 @@ export class Transcript {
 
   /** Load what follows the last settled message; begin anew where that is not on the branch any more. */
   async catchUp() {
-    if (!atTail()) return this.scrolling.drawLatest();
+    if (!hasNewest()) return this.scrolling.drawLatest();
     const after = this.#lastSettled();
     if (!after) return this.showNewest();
     try {
       await this.paging.exclusive(() => this.#loadAfter(after));
-      if (!atTail()) await this.showNewest(); // more than a page was missed
+      if (!hasNewest()) await this.showNewest(); // more than a page was missed
       this.#afterMove();
       this.paging.watch(); // whoever reached an end meanwhile was turned away
     } catch (error) {
@@ -282,7 +282,7 @@ export class Transcript {
   /** Draw `live` (see live.js); `change` says how little has to be drawn anew. */
   drawLive(live, change = "all") {
     this.#live = live;
-    if (live.messageId == null || !atTail()) return;
+    if (live.messageId == null || !hasNewest()) return;
     this.change(() => {
       drawLiveArticle(this.log, this.article(live.messageId), live, change);
       this.setTyping(!live.text && !live.html.length);

@@ -19,8 +19,8 @@ from agent.compaction.plan import apply_compaction
 from agent.compaction.policy import Method, Policy, Reason
 from agent.compaction.skills import HEADINGS, INSTRUCTIONS
 from agent.compaction.writing.choice import MOST_REJECTED, choose
-from agent.compaction.writing.correction import MOST_STATEMENTS
 from agent.compaction.writing.job import WrittenSummary
+from agent.compaction.writing.mending import MOST_STATEMENTS
 from agent.context.assemble import Context, assemble, measure
 from agent.context.request import ReplySettings
 from agent.context.summary import Summary
@@ -374,7 +374,7 @@ def test_the_cheaper_request_that_fits_is_chosen_and_says_why(client: Client) ->
 async def test_a_warm_prefix_by_setting_is_not_sent_where_it_would_not_fit(
     client: Client, server: DemoServer
 ) -> None:
-    """As when the API has just said that the prompt is too long."""
+    """As when the API has just said that the request is too long."""
     server.script.reply(GOOD)
     written = await summarise(job(client, policy=Policy(engine="warm prefix"), used=199_000))
     assert written.method == "serialised"
@@ -382,14 +382,14 @@ async def test_a_warm_prefix_by_setting_is_not_sent_where_it_would_not_fit(
     assert len(server.script.requests) == 1
 
 
-@pytest.mark.parametrize("engine", ["auto", "warm prefix"])
+@pytest.mark.parametrize("method", ["auto", "warm prefix"])
 async def test_what_is_written_again_is_read_from_the_messages_and_not_from_the_old_summary(
-    client: Client, server: DemoServer, engine: str
+    client: Client, server: DemoServer, method: str
 ) -> None:
     """The conversation's request holds them no longer."""
     old = {"summary": Summary(("Old.",)), "summary_through": 4}
     server.script.reply(GOOD)
-    again = job(client, context=old, warm=True, used=600, policy=Policy(engine=engine))
+    again = job(client, context=old, warm=True, used=600, policy=Policy(engine=method))
     assert (await summarise(again)).method == "serialised"
     assert "[#4 assistant]" in prompt(server.script.requests[0])
 
@@ -547,18 +547,18 @@ async def test_without_the_extract_a_failed_ladder_is_a_failure(
         await summarise(job(client, policy=Policy(extract_on_failure=False)))
 
 
-@pytest.mark.parametrize("waited_for", [True, False])
+@pytest.mark.parametrize("is_waited_for", [True, False])
 async def test_what_nobody_waits_for_fails_and_becomes_no_extract(
-    client: Client, server: DemoServer, waited_for: bool
+    client: Client, server: DemoServer, is_waited_for: bool
 ) -> None:
     """The next reply tries again; a turn that has adopted it meanwhile gets its extract."""
 
     async def asked() -> bool:
-        return waited_for
+        return is_waited_for
 
     server.script.error(529, always=True)
-    preparation = job(client, waited_for=asked)
-    if waited_for:
+    preparation = job(client, is_waited_for=asked)
+    if is_waited_for:
         assert (await summarise(preparation)).method == "extract"
     else:
         with pytest.raises(SummaryRejected, match="overloaded"):
@@ -856,19 +856,19 @@ async def test_a_chapter_takes_at_most_twice_what_was_asked_for_in_the_models_ow
     assert 700 < real_tokens(limits, written) < 1_500
 
 
-@pytest.mark.parametrize("tail", [1_000, 40_000])
+@pytest.mark.parametrize("recent", [1_000, 40_000])
 async def test_a_chapter_tightens_where_the_kept_messages_leave_no_room_under_the_target(
-    client: Client, server: DemoServer, tail: int
+    client: Client, server: DemoServer, recent: int
 ) -> None:
     """Down to the compact form beside a last exchange that is over the target by itself."""
     limits = replace(LIMITS, budget=100_000)  # the target is 40,000
-    history = [*CHECKED[:4], user(5, tokens=tail), assistant(6)]
+    history = [*CHECKED[:4], user(5, tokens=recent), assistant(6)]
     server.script.reply(chapter(*LONG))
     made = job(client, history, limits=limits)
     written = await summarise(made)
     asked = prompt(server.script.requests[0])
     size = real_tokens(limits, *written.chapters)
-    if tail == 1_000:
+    if recent == 1_000:
         assert f"at most {int(2_000 * 0.6)} words" in asked
         assert 2_000 < size < 4_100
     else:
@@ -876,7 +876,7 @@ async def test_a_chapter_tightens_where_the_kept_messages_leave_no_room_under_th
         assert size < 600
     summary = render_summary(written.chapters, pin_tokens=100, index_tokens=100, counter=COUNTER)
     after = measure(apply_compaction(made.context, made.plan, summary, made.policy), COUNTER)
-    assert after.total <= max(40_000, tail + 1_500)
+    assert after.total <= max(40_000, recent + 1_500)
 
 
 async def test_all_chapters_together_stay_under_their_limit_whatever_is_written(

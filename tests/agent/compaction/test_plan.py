@@ -93,7 +93,7 @@ def test_one_message_is_too_little_to_summarise() -> None:
     assert cut([assistant(1), user(2), assistant(3)], manual=True) is None
 
 
-def test_the_last_messages_are_kept_and_the_tail_extended_while_it_is_small() -> None:
+def test_the_last_messages_are_kept_and_more_of_them_while_they_are_small() -> None:
     history = exchanges(20, 100)
     assert cut(history, FEW) == [39, 40]
     assert cut(history, Policy(keep_recent_messages=6, keep_recent_tokens=0)) == [*range(35, 41)]
@@ -208,7 +208,7 @@ def test_an_open_call_at_the_end_stays_with_its_prompt_8() -> None:
     assert cut(history, Policy(keep_recent_messages=0, keep_recent_tokens=0)) == [3, 4]
 
 
-def test_a_last_prompt_that_came_with_results_pulls_their_calls_into_the_tail() -> None:
+def test_a_last_prompt_that_came_with_results_keeps_their_calls_too() -> None:
     history = [
         *exchanges(1, 3_000),
         user(3),

@@ -82,7 +82,7 @@ def test_the_master_switch_stops_all_of_them() -> None:
 
 
 def test_the_thresholds_of_preparation_and_pause_follow_the_trigger() -> None:
-    assert Policy().prepare_tokens(LIMITS) == 75_000, "a quarter of the kept tail before it"
+    assert Policy().prepare_tokens(LIMITS) == 75_000, "a quarter of the recent messages before it"
     assert Policy().near_tokens(LIMITS) == 70_000
     assert Policy().waiting_tokens(LIMITS) == 88_000
     assert Policy().idle_tokens(LIMITS) == 40_000

@@ -1,4 +1,4 @@
-"""The kept tail begins with its topic, where code can see it begin."""
+"""The recent messages begin with their topic, where code can see it begin."""
 
 from dataclasses import replace
 
@@ -60,7 +60,7 @@ def paused(messages: list[AgentMessage], *pauses: tuple[int, float]) -> list[Age
 
 
 @pytest.mark.parametrize("language", TOPICS)
-def test_the_kept_tail_begins_where_the_words_change(language: str) -> None:
+def test_the_recent_messages_begin_where_the_words_change(language: str) -> None:
     one, other = TOPICS[language]
     assert kept(talk(*[one] * 20)) == 20
     assert kept(talk(*[one] * 13, *[other] * 7)) == 14

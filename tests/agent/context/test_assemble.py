@@ -551,8 +551,8 @@ def test_a_model_that_keeps_thinking_gets_that_of_all_turns() -> None:
     assert thoughts(kept()) == 3
     over = [message(8, "assistant", [thinking("Last."), text("Done.")]), user(9)]
     assert thoughts(kept(*over)) == 4
-    assert thoughts(kept(*over, thinking_from=5)) == 2, "the prompt was another before"
-    assert thoughts(kept(*over, omitted=2)) == 0, "the prompt is another now"
+    assert thoughts(kept(*over, thinking_from=5)) == 2, "the request was another before"
+    assert thoughts(kept(*over, omitted=2)) == 0, "the request is another now"
 
 
 @pytest.mark.parametrize(
@@ -597,7 +597,7 @@ def test_the_protected_first_message_opens_the_request_with_a_note_of_the_gap() 
     ]
 
 
-def test_a_tail_that_begins_with_the_assistant_follows_the_note() -> None:
+def test_recent_messages_that_begin_with_the_assistant_follow_the_note() -> None:
     made = context(assistant(8), user(9), summary=Summary(("We met.",)), summary_through=7)
     assert [role for role, _ in sent(made)] == ["user", "assistant", "user"]
     assert "#7" in sent(made)[0][1][0]["text"]

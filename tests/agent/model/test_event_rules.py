@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage, plain_text, sanitise
-from agent.model.reply import Event, Reply, read_outcome
+from agent.model.reply import Reply, StreamEvent, read_outcome
 from agent.model.sse import EventDecoder
 from tests.agent.conversations import fold_message
 
-MESSAGE: Event = {
+MESSAGE: StreamEvent = {
     "type": "message_start",
     "message": {
         "id": "msg_1",
@@ -60,7 +60,7 @@ BLOCKS: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
         [{"type": "input_json_delta", "partial_json": '{"query": [1, {"a": 2}]}'}],
     ),
 ]
-END: list[Event] = [
+END: list[StreamEvent] = [
     {
         "type": "message_delta",
         "delta": {"stop_reason": "tool_use", "stop_details": None},
@@ -77,7 +77,7 @@ WRONG: list[Any] = [
 ]  # fmt: skip
 
 
-def events_of_a_reply() -> list[Event]:
+def events_of_a_reply() -> list[StreamEvent]:
     events = [MESSAGE]
     for index, (block, deltas) in enumerate(BLOCKS):
         events.append({"type": "content_block_start", "index": index, "content_block": block})
@@ -100,7 +100,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 PLACES = list(places(events_of_a_reply()))
 
 
-def changed(events: list[Event], path: tuple[Any, ...], value: Any) -> list[Event]:
+def changed(events: list[StreamEvent], path: tuple[Any, ...], value: Any) -> list[StreamEvent]:
     holder: Any = events
     for key in path[:-1]:
         holder = holder[key]

@@ -7,42 +7,42 @@ import pytest
 
 from agent.errors import AgentError
 from agent.messages import Usage, plain_text, shown_text
-from agent.model.reply import OUTCOMES, Event, Outcome, Reply, read_outcome
+from agent.model.reply import OUTCOMES, Outcome, Reply, StreamEvent, read_outcome
 from tests.agent.conversations import call, fold_message, text, thinking
 
 
-def start(index: int, block: dict[str, Any]) -> Event:
+def start(index: int, block: dict[str, Any]) -> StreamEvent:
     return {"type": "content_block_start", "index": index, "content_block": block}
 
 
-def delta(index: int, kind: str, **fields: Any) -> Event:
+def delta(index: int, kind: str, **fields: Any) -> StreamEvent:
     return {"type": "content_block_delta", "index": index, "delta": {"type": kind, **fields}}
 
 
-def stop(index: int) -> Event:
+def stop(index: int) -> StreamEvent:
     return {"type": "content_block_stop", "index": index}
 
 
-def end(reason: str = "end_turn", **usage: int) -> list[Event]:
+def end(reason: str = "end_turn", **usage: int) -> list[StreamEvent]:
     return [
         {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage},
         {"type": "message_stop"},
     ]
 
 
-def fold(events: Iterable[Event], reply: Reply | None = None) -> Reply:
+def fold(events: Iterable[StreamEvent], reply: Reply | None = None) -> Reply:
     reply = reply or Reply()
     for event in events:
         reply.apply(event)
     return reply
 
 
-def text_block(index: int, *pieces: str) -> list[Event]:
+def text_block(index: int, *pieces: str) -> list[StreamEvent]:
     deltas = [delta(index, "text_delta", text=piece) for piece in pieces]
     return [start(index, text("")), *deltas, stop(index)]
 
 
-def tool_block(index: int, *pieces: str) -> list[Event]:
+def tool_block(index: int, *pieces: str) -> list[StreamEvent]:
     deltas = [delta(index, "input_json_delta", partial_json=piece) for piece in pieces]
     return [start(index, call("t1")), *deltas, stop(index)]
 
@@ -171,7 +171,7 @@ def test_a_block_without_its_end_is_closed_by_the_messages_end() -> None:
         [{"type": "message_delta", "delta": None}],
     ],
 )
-def test_events_that_do_not_fit_are_an_error_for_the_page(events: list[Event]) -> None:
+def test_events_that_do_not_fit_are_an_error_for_the_page(events: list[StreamEvent]) -> None:
     with pytest.raises(AgentError) as raised:
         fold(events)
     assert raised.value.code == "stream_cut"

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from agent.search.excerpts import make_excerpt
 from agent.search.lexical import (
-    APART,
     LONGEST_TOKEN,
     MOST_TERMS,
+    NEIGHBOURS,
     Documents,
     matches_title,
     parse_query,
@@ -108,13 +108,13 @@ def test_an_answer_is_found_by_its_question() -> None:
 
 
 def test_neighbours_end_with_the_conversation() -> None:
-    lengths = [3, 3, *[0] * APART, 3, 3]
+    lengths = [3, 3, *[0] * NEIGHBOURS, 3, 3]
     found = rank(Documents(lengths, [False] * len(lengths)), {("a",): {1}}, 10)
     assert [index for index, _ in found] == [1, 0]
 
 
 def test_what_people_type_counts_more_where_answers_are_long() -> None:
-    apart = [0] * APART
+    apart = [0] * NEIGHBOURS
     lengths = [10, *apart, 10, *apart, 400]
     typed = [False, False, False, True, False, False, False]
     found = rank(Documents(lengths, typed), {("a",): {0, 3}}, 2)

@@ -13,12 +13,12 @@ from tests.agent.model.asked import answer, asked
 KEY = "library/key+that=no-pattern/knows"
 
 
-def endpoint(url: str, proxies: Proxies = NONE) -> mcp.Endpoint:
+def endpoint(url: str, proxies: Proxies = NONE) -> mcp.McpEndpoint:
     headers = {"Authorization": f"Bearer {KEY}"}
-    return mcp.Endpoint("library", url, headers, 5.0, "MCP_SECRET_LIBRARY", proxies)
+    return mcp.McpEndpoint("library", url, headers, 5.0, "MCP_SECRET_LIBRARY", proxies)
 
 
-async def fail(server: mcp.Endpoint) -> str:
+async def fail(server: mcp.McpEndpoint) -> str:
     with pytest.raises(ToolError) as raised:
         await mcp.list_tools(server)
     return str(raised.value)

@@ -6,7 +6,7 @@ import pytest
 
 from agent.errors import AgentError, ErrorCode, ToolError
 from agent.wire import masking
-from agent.wire.masking import MASK, mask, remember
+from agent.wire.masking import MASK, mask, remember_secret
 
 KEY = 'pk/live "7"+3<ab>cdefghij'
 
@@ -29,26 +29,26 @@ def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_known_secret_is_masked_as_it_travels(form: str) -> None:
-    remember(KEY)
+    remember_secret(KEY)
     assert mask(f"No,{form}.") == f"No,{MASK}."
     assert mask(f"Authorization: Bearer {form}") == f"Authorization: Bearer {MASK}"
 
 
 def test_a_short_secret_is_masked_where_it_stands_alone() -> None:
-    remember("k-12")
+    remember_secret("k-12")
     assert mask("k-12, ask-123 and 'k-12'") == f"{MASK}, ask-123 and '{MASK}'"
 
 
 @pytest.mark.parametrize("word", ["none", "ollama", "EMPTY", "lm-studio", "Anything", "x", ""])
 def test_a_key_that_is_a_word_leaves_sentences_alone(word: str) -> None:
-    remember(word)
+    remember_secret(word)
     said = f"Set it to {word or 'it'}: ollama knows none of lm-studio's, EMPTY or Anything x."
     assert mask(said) == said
 
 
 def test_a_key_that_is_a_word_is_masked_where_a_text_speaks_of_keys() -> None:
-    remember("hunter-pass")
-    remember("none")
+    remember_secret("hunter-pass")
+    remember_secret("none")
     assert mask("The key hunter-pass lacks a scope") == f"The key {MASK} lacks a scope"
     assert mask("Authorization: Bearer hunter-pass") == f"Authorization: Bearer {MASK}"
     assert mask("api_key='hunter-pass'") == f"api_key='{MASK}'"
@@ -98,7 +98,7 @@ def test_ordinary_words_stay(said: str) -> None:
 
 
 def test_no_error_carries_a_secret() -> None:
-    remember(KEY)
+    remember_secret(KEY)
     error = AgentError(ErrorCode.SERVER_ERROR, "It failed.", said=f"No scope for {KEY}")
     assert KEY not in f"{error}{error.as_dict()}"
     assert str(ToolError(f"refused {KEY}")) == f"refused {MASK}"

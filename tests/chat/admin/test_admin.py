@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertInHTML
 
-from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.chapter import Chapter, WrittenPart
 from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.policy import Method, Reason
 from agent.compaction.writing.job import WrittenSummary
@@ -25,7 +25,7 @@ from agent.messages import Usage
 from chat.admin import base
 from chat.admin import conversations as conversations_admin
 from chat.admin.compaction_filters import STATES, WRITTEN
-from chat.admin.words import OCCASIONS
+from chat.admin.explanations import OCCASIONS
 from chat.db.threads import in_db
 from chat.engine import model_server
 from chat.engine.state import load_state
@@ -195,12 +195,12 @@ def test_the_start_page_tells_who_spent_what_in_which_month(staff: Client) -> No
     assert cells == ["ben", "$4.50", "$0", "$0", "ada", "$1.75", "$2.00", "$0"]
 
 
-def test_a_compaction_explains_its_status_trigger_and_engine(staff: Client) -> None:
+def test_a_compaction_explains_its_status_trigger_and_method(staff: Client) -> None:
     row = make_compaction(make_conversation(messages=4), method="chunks", trigger="overflow")
     page = " ".join(html(staff.get(page_url(row))).split())
     for words in (
         "It is sent with every request.",
-        "The model’s server said that the prompt was too long.",
+        "The model’s server said that the request was too long.",
         "A model read the older messages as several texts",
     ):
         assert words in page
@@ -878,7 +878,7 @@ def test_what_left_the_summary_is_put_back_by_who_may_change_it(
     staff: Client, client: Client
 ) -> None:
     written = "## Decisions\n- Roses it is [#1]\n- Tulips too [#2]"
-    chapter = Chapter("## Decisions\n- Roses it is [#1]", 1, 3, parts=(Part(1, 3, written),))
+    chapter = Chapter("## Decisions\n- Roses it is [#1]", 1, 3, parts=(WrittenPart(1, 3, written),))
     row = make_compaction(make_conversation(messages=4), chapters=[chapter.as_dict()])
     assert ">Tulips too [#2]</td>" in html(staff.get(page_url(row)))
     (gone,) = list_unsent([chapter])

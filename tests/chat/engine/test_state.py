@@ -224,7 +224,7 @@ def test_only_what_the_model_has_is_sent_of_the_reply_settings(
         sent()
 
 
-def test_a_long_history_costs_no_more_than_its_tail(conversation: Conversation) -> None:
+def test_a_long_history_costs_no_more_than_its_recent_messages(conversation: Conversation) -> None:
     def queries(row: Conversation) -> int:
         with CaptureQueriesContext(connection) as captured:
             assert len(load_state(row.pk).recent.rows) == 6

@@ -31,7 +31,7 @@ from chat.jobs import summary as jobs
 from chat.models import Compaction, Conversation, Turn
 from chat.queries import preview
 from chat.queries.outline import load_outline
-from chat.queries.summaries import plan_for
+from chat.queries.summary_versions import plan_for
 from chat.services.summary import compaction_jobs, compactions, preparations, rewrites, summaries
 from chat.services.turns import charges, sweep
 from demo.api.protocol import ScriptedReply, text
@@ -152,7 +152,7 @@ def by_rule(talk: Conversation, model_server: DemoServer) -> Compaction:
     work(pk)
     end_turns(talk)
     written = Compaction.objects.get(pk=pk)
-    assert (written.status, written.engine) == (Status.COMPLETED, Method.EXTRACT)
+    assert (written.status, written.method) == (Status.COMPLETED, Method.EXTRACT)
     return written
 
 
@@ -388,7 +388,7 @@ def test_the_summary_model_writes_summaries(
 
 
 @pytest.mark.parametrize(
-    ("engine", "values"),
+    ("method", "values"),
     [
         (Method.SERIALISED, {}),
         (Method.WARM_PREFIX, {"usage": {"input_tokens": 9_000, "output_tokens": 10}}),
@@ -397,7 +397,7 @@ def test_the_summary_model_writes_summaries(
     ],
 )
 def test_the_preview_names_the_engine_that_runs(
-    talk: Conversation, model_server: DemoServer, settings: Any, engine: Method, values: Any
+    talk: Conversation, model_server: DemoServer, settings: Any, method: Method, values: Any
 ) -> None:
     settings.COMPACTION = settings.COMPACTION | values.get("policy", {})
     settings.MODEL_RETRIES = 0
@@ -407,9 +407,9 @@ def test_the_preview_names_the_engine_that_runs(
     pk = opened(talk)
     work(pk)
     row = Compaction.objects.get(pk=pk)
-    assert (seen.engine, row.method) == (engine, engine), row.error
-    assert row.audit["dollars"].get(engine, 0.0) == pytest.approx(
-        seen.cost - (seen.tokens_after * 2.5e-6 if engine == Method.WARM_PREFIX else 0.0)
+    assert (seen.method, row.method) == (method, method), row.error
+    assert row.audit["dollars"].get(method, 0.0) == pytest.approx(
+        seen.cost - (seen.tokens_after * 2.5e-6 if method == Method.WARM_PREFIX else 0.0)
     )
 
 
@@ -690,8 +690,8 @@ def test_the_bill_is_what_the_preview_says(
     if case == "a summary model with its own prices":
         make_profile(CHEAP, input_price=0.1, output_price=90.0)
         settings.SUMMARY_MODEL = CHEAP
-    engines = {"chunks": Method.CHUNKS, "a warm prefix that has expired": Method.WARM_PREFIX}
-    settings.COMPACTION = settings.COMPACTION | {"engine": engines.get(case, Method.AUTO)}
+    methods = {"chunks": Method.CHUNKS, "a warm prefix that has expired": Method.WARM_PREFIX}
+    settings.COMPACTION = settings.COMPACTION | {"engine": methods.get(case, Method.AUTO)}
     if case == "chunks":
         settings.COMPACTION |= {"input_characters": 20_000}
     cached = 0.0
@@ -712,8 +712,8 @@ def test_the_bill_is_what_the_preview_says(
         model_server.script.reply(reply_of(1_000), when=is_summary, always=True)
     work(pk)
     row = Compaction.objects.get(pk=pk)
-    expected_engine = Method.WARM_PREFIX if case == "a warm cache" else engines.get(case)
-    assert expected_engine in (None, seen.engine), row.error
+    expected_method = Method.WARM_PREFIX if case == "a warm cache" else methods.get(case)
+    assert expected_method in (None, seen.method), row.error
     about, most = seen.cost - cached, seen.most - cached
     assert row.cost > 0
     if WRONG_FORM in replies or BROKEN in replies:

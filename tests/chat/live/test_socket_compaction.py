@@ -99,7 +99,7 @@ async def test_at_eighty_percent_the_turn_compacts_first(chat: Chat) -> None:
     assert shown_messages(summary) == list(range(1, cut + 1))
     assert "# Conversation Summary" in answer.system_text
     assert CHAPTER in answer.system_text
-    assert shown_messages(answer) == [1, *range(cut + 1, 11)], "the first and the kept tail"
+    assert shown_messages(answer) == [1, *range(cut + 1, 11)], "the first and the recent messages"
     assert answer.last_user_text == "And now?"
     usage = (await tab.sync())["usage"]
     assert usage["ratio"] < before["ratio"] / 2

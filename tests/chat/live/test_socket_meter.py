@@ -43,7 +43,7 @@ async def read_state(chat: Chat) -> RequestState:
 async def test_a_request_without_the_first_message_does_not_hide_it_from_the_gauge(
     chat: Chat,
 ) -> None:
-    """The tail is one turn, which is never cut: what is left out is the protected first message."""
+    """What is recent is one turn, which is never cut: the protected first message is left out."""
     first, summary = long_text(1) * 5, "## Overview\n\n" + "- lorem ipsum dolor [#1]\n" * 250
     talk = await chat.start([first, "Noted."], compaction_enabled=False)
     await in_db(lambda: make_compaction(talk, summary, through=2))

@@ -21,7 +21,7 @@ from chat.live import consumer, snapshot
 from chat.models import Compaction, Message, Turn
 from chat.protocol.events import Snapshot
 from chat.queries import schema
-from chat.queries.schema import Kind, Misfit
+from chat.queries.schema import Misfit, MisfitKind
 from chat.services.summary import compaction_jobs, preparations
 from tests.chat.factories import PASSWORD, make_compaction, make_user, work
 from tests.chat.sockets import Chat, long_text, sign_in
@@ -104,7 +104,7 @@ async def test_no_frame_is_handled_while_the_database_does_not_fit(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tab = await chat.open()
-    monkeypatch.setattr(schema.watch, "misfit", Misfit(Kind.NEWER, "A column is gone."))
+    monkeypatch.setattr(schema.watch, "misfit", Misfit(MisfitKind.NEWER, "A column is gone."))
     tab.say("Hello")
     refused = await tab.next("error")
     assert refused["code"] == "unavailable"

@@ -66,7 +66,7 @@ def die(turn: Turn) -> None:
 def come_late(turn: Turn) -> None:
     """Its owner was only taken for dead."""
     die(turn)
-    usage = mark(write().usage, prompt_known=False)
+    usage = mark(write().usage, request_known=False)
     endings.end_turn(
         turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=write().blocks, usage=usage)
     )

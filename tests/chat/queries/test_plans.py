@@ -154,7 +154,7 @@ def test_no_everyday_statement_reads_a_whole_table(client: Client) -> None:
     short = make_conversation(ada, messages=2)
     one = Compaction.objects.filter(pk__gte=100_000).order_by("pk")[0]
     visits: dict[str, Callable[[], object]] = {
-        "tail": lambda: load_state(long.pk),
+        "recent messages": lambda: load_state(long.pk),
         "sweep": sweep.sweep,
         "next sweep": sweep.seconds_to_next,
         "send": lambda: send(ada, short),

@@ -17,7 +17,7 @@ from chat import tasks
 from chat.live.sweeping import _look_and_sweep
 from chat.models import Turn
 from chat.queries import schema
-from chat.queries.schema import Kind, Watch, find_misfit
+from chat.queries.schema import MisfitKind, Watch, find_misfit
 from tests.chat.factories import make_conversation, make_turn
 
 pytestmark = [pytest.mark.on_both, pytest.mark.django_db(transaction=True)]
@@ -66,7 +66,7 @@ def test_a_migration_that_was_not_run_is_named() -> None:
     try:
         misfit = find_misfit()
         assert misfit
-        assert misfit.kind == Kind.OLDER
+        assert misfit.kind == MisfitKind.OLDER
         assert "lacks the migration chat.0001_initial." in str(misfit)
         assert "manage.py migrate" in str(misfit)
         status, words = ready()
@@ -81,7 +81,7 @@ def test_a_column_that_is_missing_although_all_is_migrated_is_named(undone: list
     change("ALTER TABLE chat_conversation RENAME COLUMN pinned TO old_pinned")
     misfit = find_misfit()
     assert misfit
-    assert misfit.kind == Kind.CHANGED
+    assert misfit.kind == MisfitKind.CHANGED
     assert "lacks the column chat_conversation.pinned" in str(misfit)
     assert "migrate` cannot mend that" in str(misfit)
 
@@ -110,7 +110,7 @@ def test_a_good_answer_holds_for_a_while() -> None:
 def test_the_database_of_a_later_release_stops_a_start(later_migration: None) -> None:
     misfit = find_misfit()
     assert misfit
-    assert misfit.kind == Kind.NEWER
+    assert misfit.kind == MisfitKind.NEWER
     assert f"chat.{LATER}" in str(misfit)
     assert "restore the backup" in str(misfit)
 
@@ -130,7 +130,7 @@ def test_what_a_later_release_demands_or_takes_away_stops_who_runs(
     change("ALTER TABLE chat_turn RENAME COLUMN kind TO purpose")
     misfit = find_misfit(running=True)
     assert misfit
-    assert misfit.kind == Kind.NEWER
+    assert misfit.kind == MisfitKind.NEWER
     assert "lacks the column chat_turn.kind" in misfit.cause
     assert "without a default it has the column chat_turn.purpose" in misfit.cause
     assert ready()[0] == 503
@@ -142,7 +142,7 @@ def test_a_database_with_another_history_is_not_migrated(later_migration: None) 
     try:
         misfit = find_misfit(running=True)
         assert misfit
-        assert misfit.kind == Kind.CHANGED
+        assert misfit.kind == MisfitKind.CHANGED
         with pytest.raises(CommandError) as refusal:
             call_command("migrate", verbosity=0)
         assert f"it has the migration chat.{LATER}, and lacks the migration chat.0001_initial" in (

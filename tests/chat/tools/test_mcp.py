@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from agent.errors import ToolError
 from agent.tools import mcp
-from agent.tools.names import declare_name
+from agent.tools.mcp_names import declare_name
 from chat.db.threads import in_db
 from chat.models import Conversation, McpServer, Message, Turn
 from chat.services.turns.rounds import STOPPED
@@ -63,8 +63,8 @@ def secret(settings: Settings) -> None:
     settings.MCP_SECRETS = {SECRET: KEY}
 
 
-def endpoint(url: str, key: str = KEY, timeout: float = PATIENCE) -> mcp.Endpoint:
-    return mcp.Endpoint("library", url, {"Authorization": key}, timeout, SECRET)
+def endpoint(url: str, key: str = KEY, timeout: float = PATIENCE) -> mcp.McpEndpoint:
+    return mcp.McpEndpoint("library", url, {"Authorization": key}, timeout, SECRET)
 
 
 # --- The client -----------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ async def test_a_refused_key_is_named_by_its_variable(library: str, key: str, st
 
 async def test_a_key_that_is_wanted_but_not_given_is_told(library: str) -> None:
     with pytest.raises(ToolError, match="library requires a key"):
-        await mcp.list_tools(mcp.Endpoint("library", library, {}, 10.0))
+        await mcp.list_tools(mcp.McpEndpoint("library", library, {}, 10.0))
 
 
 # --- In a conversation ----------------------------------------------------------------------------

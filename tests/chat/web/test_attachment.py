@@ -16,7 +16,7 @@ from chat.errors import Refused
 from chat.html.message import render_message
 from chat.models import Attachment, Conversation, Message
 from chat.services.library import attachments, conversations
-from chat.services.library.files import inspect_file
+from chat.services.library.file_types import inspect_file
 from chat.services.turns import branches, endings, requests
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.sweep import sweep

@@ -13,11 +13,11 @@ from django.urls import reverse
 from pytest_django.asserts import assertInHTML
 
 from accounts.models import User
-from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.chapter import Chapter, WrittenPart
 from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.instructions.pins import Pin, PinState
-from agent.search.values import IndexEntry
+from agent.search.exact_values import IndexEntry
 from chat.db.threads import in_db
 from chat.engine.model_server import get_counter
 from chat.engine.state import load_state
@@ -28,7 +28,7 @@ from chat.live.runner import Runner
 from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
 from chat.queries.preview import preview_compactions
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 from chat.services.summary import leaving_out, summaries
 from tests.chat.factories import (
     add_messages,
@@ -193,8 +193,8 @@ def test_a_clean_edit_closes_the_dialog_and_replaces_the_divider(
     assert talk.compaction is not None
     assert talk.compaction.origin == Compaction.Origin.EDIT
     assert "Photos stay on the disk" in (talk.compressed_context or "")
-    (told,) = heard.events("CompressionCompleted")
-    assert (told["success"], told["trigger"], told["engine"]) == (True, "edit", "edited")
+    (told,) = heard.events("summary.changed")
+    assert told["id"] == talk.compaction.pk
     assert told["after_message_id"] == version.through_id
     assert "edited by you" in told["html"]
     assert f"/summary/{talk.compaction.pk}/edit/" in told["html"]
@@ -262,7 +262,7 @@ def test_a_source_is_proposed_among_the_messages_that_the_summary_covers(
     assert numbers[0] == ("3", "data-supports")
     assert {number for number, _ in numbers} == {"1", "2", "3"}
     assert "<mark>photos</mark>" in shown
-    leaving_out.leave_out(user, talk.pk, talk.messages.get(number=3).pk, whole=False)
+    leaving_out.leave_message_out(user, talk.pk, talk.messages.get(number=3).pk, whole=False)
     shown = words(browser.get(url("summary_sources", talk, version), asked))
     assert 'data-cite="3"' not in shown
     nothing = words(browser.get(url("summary_sources", talk, version), {"said": "[#1]"}))
@@ -526,7 +526,7 @@ def test_the_divider_and_the_event_tell_how_it_was_made(
     html = divider(talk, **values)
     assert said in html
     version = Compaction.objects.get()
-    told = from_rows.compaction_completed(version)
+    told = from_rows.compression_completed(version)
     assert (told.trigger, told.engine) == (version.occasion, version.method)
     assert told.note == ("" if said.startswith("·") else explain_compaction(version))
     assert ("divider-note" in html) == bool(told.note)
@@ -697,7 +697,7 @@ def test_a_change_can_be_reverted_and_the_divider_tells_of_it(
     before = sent(talk)
     heard = listen(talk)
     change(browser, instructed, add="1", text="Use metric units.")
-    (told,) = heard.events("CompressionCompleted")
+    (told,) = heard.events("summary.changed")
     assert '<li dir="auto"> Use metric units. </li>' in " ".join(told["html"].split())
     talk.refresh_from_db()
     assert talk.compaction_id
@@ -778,7 +778,7 @@ def test_those_without_room_are_counted_in_the_dialog_and_the_divider(
 def shortened(talk: Conversation) -> Compaction:
     """A summary of which two statements left."""
     written = "## Decisions\n- Roses it is [#1]\n- Tulips <b>too</b> [#2]\n\n## Overview\nA bed."
-    parts = (Part(1, 8, written),)
+    parts = (WrittenPart(1, 8, written),)
     chapter = Chapter("## Decisions\n- Roses it is [#1]", 1, 8, parts=parts)
     return make_compaction(talk, chapters=[chapter.as_dict()])
 
@@ -824,7 +824,9 @@ def test_of_many_that_left_only_those_of_one_range_are_shown(
     browser: Client, talk: Conversation
 ) -> None:
     parts = tuple(
-        Part(first, first + 1, "\n".join(f"- Bulb {first}-{n} [#{first}]" for n in range(30)))
+        WrittenPart(
+            first, first + 1, "\n".join(f"- Bulb {first}-{n} [#{first}]" for n in range(30))
+        )
         for first in (1, 3)
     )
     version = make_compaction(talk, chapters=[Chapter("- A [#1]", 1, 4, parts=parts).as_dict()])

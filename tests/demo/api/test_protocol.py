@@ -23,7 +23,7 @@ from demo.api.protocol import (
     tool_use,
 )
 from demo.api.stream import encode_chunks, split_after
-from demo.api.tokens import count_prompt
+from demo.api.tokens import count_request_tokens
 
 ENVELOPE = Envelope("msg_1", "m", PromptUsage(10, 20, 30, 40))
 any_text = st.text(max_size=60)
@@ -109,13 +109,13 @@ def test_pieces_must_be_the_text() -> None:
 def test_lone_surrogates_survive() -> None:
     reply = ScriptedReply((text("\ud83d"), tool_use("t", {"x": "\udc00"})))
     assert fold(parse(b"".join(map(encode_event, stream_events(reply, ENVELOPE)))))["content"]
-    assert count_prompt({"messages": [{"role": "user", "content": "\ud83d"}]}) > 0
+    assert count_request_tokens({"messages": [{"role": "user", "content": "\ud83d"}]}) > 0
 
 
 def test_base64_is_not_counted_by_its_length() -> None:
     source = {"type": "base64", "media_type": "image/png", "data": "x" * 1_000_000}
     messages = [{"role": "user", "content": [{"type": "image", "source": source}]}]
-    assert count_prompt({"messages": messages}) < 2000
+    assert count_request_tokens({"messages": messages}) < 2000
 
 
 # --- the prompt cache ---

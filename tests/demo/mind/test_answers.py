@@ -7,7 +7,7 @@ import pytest
 
 from agent.model.rules import find_violations
 from demo.api.protocol import ScriptedReply
-from demo.api.tokens import count_blocks, count_prompt
+from demo.api.tokens import count_blocks, count_request_tokens
 from demo.mind.answers import answer
 from demo.mind.models import DEMO_MODEL
 from demo.mind.recognition import recognise_kind
@@ -114,7 +114,7 @@ def test_short_messages_fill_the_window_to_the_trigger_within_ten() -> None:
     messages: list[dict[str, Any]] = []
     for text in SHORT:
         messages.append(said(text))
-        if count_prompt(chat(*messages)) >= 0.80 * DEMO_MODEL.window:
+        if count_request_tokens(chat(*messages)) >= 0.80 * DEMO_MODEL.window:
             break
         reply = answer(chat(*messages))
         assert count_blocks(reply.blocks) <= DEMO_MODEL.max_output
@@ -128,10 +128,8 @@ def test_a_conversation_of_demo_answers_is_valid() -> None:
     for text in SHORT[:6]:
         messages.append(said(text))
         request = chat(*messages)
-        assert (
-            find_violations(request, window=DEMO_MODEL.window, prompt_tokens=count_prompt(request))
-            == []
-        )
+        size = count_request_tokens(request)
+        assert find_violations(request, window=DEMO_MODEL.window, request_tokens=size) == []
         messages.append(replied(answer(request)))
 
 

@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 Cells = dict[int, dict[int, str]]  # by row and column
-Kind = Literal["docx", "xlsx", "pptx"]
-FOLDERS: dict[str, Kind] = {"word": "docx", "xl": "xlsx", "ppt": "pptx"}
+OfficeKind = Literal["docx", "xlsx", "pptx"]
+FOLDERS: dict[str, OfficeKind] = {"word": "docx", "xl": "xlsx", "ppt": "pptx"}
 LIMITS = {
     resource.RLIMIT_CPU: 10,  # seconds
     resource.RLIMIT_FSIZE: 8_000_000,  # bytes
@@ -31,7 +31,7 @@ SLIDE = re.compile(r"(?<!---\n\n)^## (Slide \d+$)?", re.MULTILINE)
 ENCRYPTED = 1  # flag of an entry
 
 
-class Refused(Exception):
+class FileRefused(Exception):
     """Why, in one word."""
 
 
@@ -49,30 +49,30 @@ def convert(data: bytes, most: int) -> dict[str, str]:
         kind = inspect(data)
         text = read_workbook(data, most) if kind == "xlsx" else read_pages(data, kind)
         if not text.strip():
-            raise Refused("empty")
+            raise FileRefused("empty")
         if len(text) > most:
-            raise Refused("long")
+            raise FileRefused("long")
     except MemoryError:
         return {"refused": "large"}
-    except Refused as reason:
+    except FileRefused as reason:
         return {"refused": str(reason)}
     return {"kind": kind, "text": text}
 
 
-def inspect(data: bytes) -> Kind:
+def inspect(data: bytes) -> OfficeKind:
     """The kind of a file that is whole, open to read, and not too large when it is unpacked."""
     with zipfile.ZipFile(BytesIO(data)) as file:
         entries = file.infolist()
         folders = {entry.filename.partition("/")[0] for entry in entries}
         kinds = [FOLDERS[each] for each in FOLDERS if each in folders]
         if "[Content_Types].xml" not in folders or not kinds:
-            raise Refused("other")
+            raise FileRefused("other")
         if any(entry.flag_bits & ENCRYPTED for entry in entries):
-            raise Refused("encrypted")
+            raise FileRefused("encrypted")
         if sum(entry.file_size for entry in entries) > MOST_UNPACKED:
-            raise Refused("large")
+            raise FileRefused("large")
         if file.testzip():
-            raise Refused("damaged")
+            raise FileRefused("damaged")
     return kinds[0]
 
 
@@ -87,7 +87,7 @@ def drop_pictures(data: bytes) -> bytes:
     return out.getvalue()
 
 
-def read_pages(data: bytes, kind: Kind) -> str:
+def read_pages(data: bytes, kind: OfficeKind) -> str:
     from office_oxide import Document
 
     document = Document.from_bytes(drop_pictures(data), kind)
@@ -223,7 +223,7 @@ def count_column(letters: str) -> int:
 def refuse_large(cells: Cells, most: int) -> None:
     """Few cells, far apart, make a large table."""
     if 3 * len(cells) * len(set().union(*cells.values())) > most:
-        raise Refused("long")
+        raise FileRefused("long")
 
 
 def draw_table(cells: Cells, most: int) -> str:

@@ -18,7 +18,7 @@ from agent.context.summary import (
     SEPARATOR,
     Summary,
 )
-from agent.search.values import IndexEntry
+from agent.search.exact_values import IndexEntry
 from agent.tokens import Factor, Limits
 from tests.agent.conversations import COUNTER, assistant, call, message, result, user
 

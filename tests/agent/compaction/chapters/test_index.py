@@ -2,7 +2,7 @@
 
 from agent.compaction.chapters.index import MORE, list_index_lines
 from agent.messages import RawTokens
-from agent.search.values import IndexEntry, Weight
+from agent.search.exact_values import IndexEntry, Weight
 from tests.agent.conversations import COUNTER
 
 GATE = IndexEntry("4417", 3, "The gate code is 4417.", Weight.STATED)

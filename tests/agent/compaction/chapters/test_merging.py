@@ -19,13 +19,18 @@ from agent.compaction.chapters.merging import (
     select_statements,
 )
 from agent.compaction.chapters.rendering import render_summary
-from agent.compaction.chapters.statements import carry_over, compose, edit_chapter, list_statements
+from agent.compaction.chapters.statements import (
+    carry_over,
+    edit_chapter,
+    join_statements,
+    list_statements,
+)
 from agent.compaction.chapters.unsent import list_sent, list_unsent
 from agent.compaction.instructions.pins import Pin
 from agent.compaction.policy import Policy
 from agent.context.summary import CURRENT_WORK
 from agent.messages import RawTokens
-from agent.search.values import IndexEntry, Weight
+from agent.search.exact_values import IndexEntry, Weight
 from agent.tokens import Factor, Limits
 from tests.agent.conversations import COUNTER
 
@@ -293,7 +298,7 @@ TEXTS = [
 @pytest.mark.parametrize("text", TEXTS)
 def test_statements_come_back_as_they_were(text: str) -> None:
     said = list_statements(text)
-    assert list_statements(compose(said)) == said
+    assert list_statements(join_statements(said)) == said
     assert all(each.text in text for each in said)
 
 

@@ -5,7 +5,7 @@ from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.ladder import summarise
 from agent.context.summary import CURRENT_WORK
 from agent.model.client import Client
-from agent.search.values import IndexEntry, Weight
+from agent.search.exact_values import IndexEntry, Weight
 from demo.api.server import DemoServer
 from tests.agent.compaction.jobs import LIMITS, chapter, job
 from tests.agent.conversations import assistant, user

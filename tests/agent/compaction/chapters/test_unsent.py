@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.chapter import Chapter, WrittenPart
 from agent.compaction.chapters.merging import keep_own_work, select_statements
 from agent.compaction.chapters.statements import list_statements
-from agent.compaction.chapters.unsent import list_unsent, put_back
+from agent.compaction.chapters.unsent import list_unsent, put_back_unsent
 from agent.context.summary import CURRENT_WORK
 from agent.messages import RawTokens
 from tests.agent.conversations import COUNTER
@@ -58,7 +58,7 @@ def test_before_any_merge_only_the_older_current_work_is_not_sent() -> None:
         "- Prune tree 1 next",
     ]
     *_, last = list_unsent(chapters)
-    made = put_back(chapters, last)
+    made = put_back_unsent(chapters, last)
     assert list_statements(made[1].text)[-1].heading == "## Facts and values"
     assert [each.statement.text for each in list_unsent(made)] == ["- Prune tree 0 next"]
 
@@ -68,7 +68,7 @@ def test_what_is_put_back_stands_under_its_heading_and_outlives_all_others() -> 
     gone = next(
         each for each in list_unsent(made) if each.statement.heading == "## Facts and values"
     )
-    back = put_back(made, gone)
+    back = put_back_unsent(made, gone)
     assert gone.statement in list_statements(back[gone.place].text)
     assert back[gone.place].own == (gone.statement.text,)
     assert [*back[gone.place].written] == [*made[gone.place].written]
@@ -81,14 +81,14 @@ def test_what_is_put_back_stands_under_its_heading_and_outlives_all_others() -> 
 
 def test_what_was_cut_when_it_was_written_is_listed_too() -> None:
     whole = section("Decisions", "- Short [#1]", "- Cut [#2]")
-    cut = Chapter(section("Decisions", "- Short [#1]"), 1, 4, parts=(Part(1, 4, whole),))
+    cut = Chapter(section("Decisions", "- Short [#1]"), 1, 4, parts=(WrittenPart(1, 4, whole),))
     (gone,) = list_unsent([cut])
-    assert put_back([cut], gone)[0].text == whole
+    assert put_back_unsent([cut], gone)[0].text == whole
     assert list_unsent([replace(cut, gap=True)]) == []
 
 
 def test_a_range_of_which_nothing_fitted_says_so_no_more() -> None:
     made, _ = select_statements(record(5), RawTokens(30), COUNTER)
     empty = next(place for place, each in enumerate(made) if not each.text.startswith("## "))
-    back = put_back(made, next(each for each in list_unsent(made) if each.place == empty))
+    back = put_back_unsent(made, next(each for each in list_unsent(made) if each.place == empty))
     assert "fits here" not in back[empty].text

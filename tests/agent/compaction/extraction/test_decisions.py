@@ -4,7 +4,7 @@ import pytest
 
 from agent.compaction.extraction.decisions import find_decisions
 from agent.messages import AgentMessage
-from agent.search.values import IndexEntry, Weight
+from agent.search.exact_values import IndexEntry, Weight
 from tests.agent.conversations import user
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.compaction.ladder import summarise
 from agent.compaction.policy import ChapterForm
-from agent.compaction.reading.headings import _OTHER_NAMES, fold
+from agent.compaction.reading.headings import _OTHER_NAMES, fold_title
 from agent.compaction.reading.notation import Covered
 from agent.compaction.reading.record import read_record, read_rest
 from agent.compaction.reading.replies import read_valid_record
@@ -155,8 +155,8 @@ def test_every_name_belongs_to_one_heading_of_a_form() -> None:
         found: dict[str, str] = {}
         for heading in headings:
             for name in [heading, *_OTHER_NAMES[heading].split("|")]:
-                assert found.setdefault(fold(name), heading) == heading, name
-                assert fold(name)
+                assert found.setdefault(fold_title(name), heading) == heading, name
+                assert fold_title(name)
 
 
 TRANSLATED = {

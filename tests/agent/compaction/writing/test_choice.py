@@ -96,8 +96,8 @@ def job(**values: object) -> Job:
     return replace(base, **values)
 
 
-def by(engine: Method, **values: object) -> Choice:
-    return choose(job(policy=Policy(engine=engine), **values))
+def by(method: Method, **values: object) -> Choice:
+    return choose(job(policy=Policy(engine=method), **values))
 
 
 def test_prices_count_what_is_read_and_what_is_written_in_dollars() -> None:

@@ -32,24 +32,24 @@ def cut(written: str, reason: str = "max_tokens") -> ScriptedReply:
     return ScriptedReply((text(written),), stop_reason=reason)
 
 
-async def write(client: Client, engine: Method = Method.AUTO, **values: Any) -> WrittenSummary:
-    return await summarise(job(client, policy=Policy(engine=engine, **values)))
+async def write(client: Client, method: Method = Method.AUTO, **values: Any) -> WrittenSummary:
+    return await summarise(job(client, policy=Policy(engine=method, **values)))
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
-@pytest.mark.parametrize("engine", METHODS)
+@pytest.mark.parametrize("method", METHODS)
 async def test_the_rest_is_asked_for_and_nothing_is_missing(
-    client: Client, server: DemoServer, engine: Method, reason: str
+    client: Client, server: DemoServer, method: Method, reason: str
 ) -> None:
     server.script.reply(cut(BROKEN, reason)).reply(REST)
-    written = await write(client, engine)
+    written = await write(client, method)
     (made,) = written.chapters
     assert FACT in made.text
     assert made.text.count(TASK) == 1
     assert "- Write the notes [#3]" in made.text
     assert "Pending: write the notes to\n" not in made.text
     assert written.audit["unwritten"] == []
-    assert (written.method, written.calls, written.rejected) == (engine, 2, 0)
+    assert (written.method, written.calls, written.rejected) == (method, 2, 0)
     first, second = map(prompt, server.script.requests)
     assert "<written>" not in first
     assert f"<written>\n{BROKEN.partition('## Progress')[0].strip()}\n</written>" in second
@@ -87,16 +87,16 @@ async def test_a_rest_that_is_cut_too_is_told(client: Client, server: DemoServer
     assert written.calls == 2
 
 
-@pytest.mark.parametrize("engine", METHODS)
+@pytest.mark.parametrize("method", METHODS)
 async def test_a_model_that_is_always_cut_is_told_and_bounded(
-    client: Client, server: DemoServer, engine: Method
+    client: Client, server: DemoServer, method: Method
 ) -> None:
     server.script.reply(cut(BROKEN), always=True)
-    written = await write(client, engine)
+    written = await write(client, method)
     assert FACT in written.chapters[0].text
     assert "write the notes to" not in written.chapters[0].text.partition("The user's last")[0]
     assert written.audit["unwritten"] == ["Progress", *MISSING]
-    assert (written.method, written.calls, len(server.script.requests)) == (engine, 2, 2)
+    assert (written.method, written.calls, len(server.script.requests)) == (method, 2, 2)
 
 
 async def test_in_parts_each_may_be_cut_and_all_together_are_bounded(

@@ -19,7 +19,7 @@ from agent.compaction.reading.record import read_record
 from agent.compaction.reading.replies import MISSING, read_valid_record
 from agent.compaction.skills import FULL, HEADINGS, INSTRUCTIONS, SKILLS
 from agent.compaction.writing.job import Job, WrittenSummary
-from agent.compaction.writing.requests import (
+from agent.compaction.writing.summary_requests import (
     Form,
     build_merge_request,
     build_serialised_request,
@@ -32,7 +32,7 @@ from agent.compaction.writing.requests import (
     write_warm_instruction,
 )
 from agent.context.assemble import Context
-from agent.context.shortening.texts import HEAD, TAIL, preview_text
+from agent.context.shortening.text_previews import HEAD, TAIL, preview_text
 from agent.context.summary import CURRENT_WORK, FACTS, KNOWN_HEADINGS
 from agent.errors import AgentError, ErrorCode
 from agent.messages import AgentMessage

@@ -34,8 +34,8 @@ TOO_LONG = chapter(*CHECKS, standing=STANDING, skill=SHORT)
 FITTING = chapter(*CHECKS[:10], standing=STANDING, skill=SHORT)
 
 
-def policy(engine: Method = Method.AUTO, **changes: Any) -> Policy:
-    return Policy(summary_form=ChapterForm.SHORT, engine=engine, **changes)
+def policy(method: Method = Method.AUTO, **changes: Any) -> Policy:
+    return Policy(summary_form=ChapterForm.SHORT, engine=method, **changes)
 
 
 def size(written: WrittenSummary, factor: Factor = LIMITS.factor) -> int:
@@ -43,8 +43,8 @@ def size(written: WrittenSummary, factor: Factor = LIMITS.factor) -> int:
     return factor.apply(COUNTER.count(written.chapters[-1].text))
 
 
-async def write(client: Client, engine: Method = Method.AUTO, **values: Any) -> WrittenSummary:
-    values = {"policy": policy(engine), "messages": CHECKED} | values
+async def write(client: Client, method: Method = Method.AUTO, **values: Any) -> WrittenSummary:
+    values = {"policy": policy(method), "messages": CHECKED} | values
     return await summarise(job(client, **values))
 
 
@@ -52,15 +52,15 @@ METHODS = [Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.5])
-@pytest.mark.parametrize("engine", METHODS)
+@pytest.mark.parametrize("method", METHODS)
 async def test_no_method_stores_more_than_the_limit_and_none_cuts_a_statement(
-    client: Client, server: DemoServer, engine: Method, factor: float
+    client: Client, server: DemoServer, method: Method, factor: float
 ) -> None:
     """Given back once, it is as long as before."""
     limits = replace(LIMITS, factor=Factor(factor, 0))
     server.script.reply(TOO_LONG, always=True)
-    written = await write(client, engine, limits=limits)
-    assert (written.method, written.calls) == (engine, 2)
+    written = await write(client, method, limits=limits)
+    assert (written.method, written.calls) == (method, 2)
     (made,) = written.chapters
     bullets = re.findall(r"^- Check.*", made.text, re.M)
     assert bullets == CHECKS[: len(bullets)]

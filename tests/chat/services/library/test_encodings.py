@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from chat.errors import Refused
-from chat.services.library.files import inspect_file
+from chat.services.library.file_types import inspect_file
 from tests.support.pictures import picture
 
 WESTERN = "Größe;Stück\nKäse “extra”;3 € – schön\nNão, señor, à l’opéra\n"

@@ -13,7 +13,7 @@ from PIL import Image, JpegImagePlugin, PngImagePlugin
 
 from chat.errors import Refused
 from chat.services.library import images
-from chat.services.library.files import inspect_file
+from chat.services.library.file_types import inspect_file
 from chat.services.library.images import MAX_BYTES, MAX_EDGE
 from tests.support.pictures import picture
 

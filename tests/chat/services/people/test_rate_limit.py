@@ -35,7 +35,7 @@ from tests.chat.factories import (
 from tests.chat.sockets import PLAIN, Chat, long_text, sign_in
 
 SMALL = "small-model"
-# Every address that begins a turn. A new one belongs here, and is counted by `open_turn`.
+# Every address that begins a turn. A new one belongs here, and is counted by `begin_turn`.
 STARTS = {
     "conversation_create",
     "conversation_retry",

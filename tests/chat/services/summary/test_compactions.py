@@ -20,7 +20,7 @@ from agent.model.unreported import Spent
 from chat.engine.state import load_state
 from chat.errors import Refused
 from chat.models import Compaction, Conversation, Turn
-from chat.queries.summaries import has_ready, plan_for
+from chat.queries.summary_versions import has_ready, plan_for
 from chat.services.summary import compaction_jobs, compactions, rewrites, summaries
 from chat.services.turns import branches, endings, requests, sweep, turns
 from chat.services.turns.endings import TurnOutcome
@@ -646,6 +646,15 @@ def test_writing_again_replaces_the_version_from_the_same_messages(user: User) -
     assert conversation.compaction is not None
     assert conversation.compaction.previous == first
     assert [c["text"] for c in conversation.compaction.chapters] == ["First.", "Second, better."]
+
+
+def test_the_page_hears_of_it_as_a_summary_that_has_changed(user: User, listen: Listen) -> None:
+    conversation = make_conversation(owner=user, messages=10)
+    old = make_compaction(conversation, "First.", through=2)
+    heard = listen(conversation)
+    new = rewritten(old, "First, better.")
+    assert [event["id"] for event in heard.events("summary.changed")] == [new.pk]
+    assert heard.events("CompressionCompleted") == [], "nothing was compacted"
 
 
 def rewritten(compaction: Compaction, text: str) -> Compaction:

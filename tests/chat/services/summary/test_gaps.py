@@ -13,11 +13,11 @@ from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.gaps import GAP
 from agent.compaction.instructions.pins import Pin, PinState
 from agent.compaction.policy import Origin
-from agent.search.values import IndexEntry
+from agent.search.exact_values import IndexEntry
 from chat import tasks
 from chat.engine.state import load_state
 from chat.models import Compaction, Conversation
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 from chat.services.summary import compactions, gaps, leaving_out, preparations, summaries
 from chat.services.turns import branches, requests
 from chat.services.turns.turns import NewMessage
@@ -160,10 +160,10 @@ def test_quotes_go_with_a_message_that_is_left_out_and_those_of_the_new_text_are
     told = [replace(each, quotes=quotes).as_dict() for each in read_chapters(version)]
     Compaction.objects.filter(pk=version.pk).update(chapters=told)
     third = talk.messages.get(number=3).pk
-    leaving_out.leave_out(user, talk.pk, third, whole=False)
+    leaving_out.leave_message_out(user, talk.pk, third, whole=False)
     assert chapters(talk)[0].quotes == ()
     assert "the tip 10" not in everything_stored(talk)
-    leaving_out.put_back(user, talk.pk, third, whole=False)
+    leaving_out.put_message_back(user, talk.pk, third, whole=False)
     heading = "## Decisions\n"
     doubted = SUMMARY.replace(
         heading, f"{heading}- The evening was not dear, judged by its bill [#3]\n"

@@ -8,7 +8,7 @@ from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.instructions.pins import Pin, PinState
 from chat.errors import Refused
 from chat.models import Compaction, Conversation
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 from chat.services.summary import compaction_jobs, rewrites
 from chat.services.summary.instructions import (
     add_instruction,

@@ -22,14 +22,14 @@ from agent.compaction.writing.job import WrittenSummary
 from agent.context.assemble import assemble
 from agent.messages import AgentMessage, plain_text
 from agent.model.rules import find_violations
-from agent.search.values import IndexEntry
+from agent.search.exact_values import IndexEntry
 from chat import tasks
 from chat.engine.state import load_state
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation
 from chat.queries.export import export_json, export_markdown
 from chat.queries.outline import load_outline
-from chat.queries.summaries import read_chapters
+from chat.queries.summary_versions import read_chapters
 from chat.services.summary import compaction_jobs, gaps, leaving_out, summaries
 from chat.services.turns import branches, requests
 from chat.services.turns.turns import NewMessage
@@ -70,7 +70,7 @@ def result(number: int, *more: dict[str, Any]) -> Written:
 
 def change(talk: Conversation, number: int, *, whole: bool = False, back: bool = False) -> bool:
     pk = talk.messages.get(number=number).pk
-    service = leaving_out.put_back if back else leaving_out.leave_out
+    service = leaving_out.put_message_back if back else leaving_out.leave_message_out
     rebuilt = service(talk.owner, talk.pk, pk, whole=whole)
     talk.refresh_from_db()
     return rebuilt
@@ -215,7 +215,8 @@ def write_gaps(talk: Conversation) -> None:
 def test_no_byte_of_what_is_left_out_is_sent_and_all_of_it_comes_back(
     user: User, rolls: list[int], choices: list[tuple[int, bool]], chapters: int
 ) -> None:
-    """Whatever is left out of the tail or of chapters that quote it, alone or with its exchange."""
+    """Whatever is left out of the recent messages or of chapters that quote it, alone or with its
+    exchange."""
     talk = make_conversation(
         owner=user,
         messages=write_history(rolls)[: len(WORDS)],
@@ -224,8 +225,8 @@ def test_no_byte_of_what_is_left_out_is_sent_and_all_of_it_comes_back(
     )
     prompts = [m.number for m in load_state(talk.pk).context.messages if m.is_prompt]
     for prompt in prompts[1 : chapters + 1]:
-        tail = load_state(talk.pk).context.messages
-        make_compaction(talk, quote([m for m in tail if m.number < prompt]), through=prompt - 1)
+        recent = load_state(talk.pk).context.messages
+        make_compaction(talk, quote([m for m in recent if m.number < prompt]), through=prompt - 1)
     before = sent(talk)
     count = talk.messages.count()
     for choice, whole in choices:
@@ -256,7 +257,7 @@ def test_nothing_is_left_out_while_an_answer_is_written(user: User) -> None:
 def test_nobody_leaves_out_what_is_not_theirs(user: User) -> None:
     talk = make_conversation(messages=2)
     with pytest.raises(Conversation.DoesNotExist):
-        leaving_out.leave_out(user, talk.pk, talk.messages.get(number=1).pk, whole=False)
+        leaving_out.leave_message_out(user, talk.pk, talk.messages.get(number=1).pk, whole=False)
 
 
 def test_only_the_shown_branch_can_be_changed(user: User) -> None:

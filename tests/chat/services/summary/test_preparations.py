@@ -19,7 +19,7 @@ from chat.live import waiting
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
 from chat.models.notices import Notice
 from chat.protocol import from_rows
-from chat.queries.summaries import plan_for
+from chat.queries.summary_versions import plan_for
 from chat.services.summary import compaction_jobs, compactions, preparations, summaries
 from chat.services.turns import endings, requests, sweep
 from chat.services.turns.endings import TurnOutcome

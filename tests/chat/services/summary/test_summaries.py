@@ -53,7 +53,7 @@ def test_the_preview_says_what_compact_will_do(
     assert seen.messages + seen.kept == 20
     assert seen.tokens_before == compaction.tokens_before
     assert seen.cost > 0
-    assert seen.engine == Method.SERIALISED
+    assert seen.method == Method.SERIALISED
 
 
 def test_the_preview_of_a_small_conversation_promises_no_larger_context(user: User) -> None:
@@ -79,7 +79,7 @@ def test_the_preview_prices_the_summary_model_and_the_new_cache(
         long.messages.filter(number=20), usage={"input_tokens": 4_000, "output_tokens": 10}
     )
     seen = preview.preview_compactions(long)[0]
-    assert seen.engine == Method.WARM_PREFIX
+    assert seen.method == Method.WARM_PREFIX
     assert seen.cost > seen.tokens_after * 2.5 / 1e6, "the prefix that is left is written anew"
 
 
@@ -95,7 +95,7 @@ def test_the_preview_of_what_is_prepared_is_what_compact_does(long: Conversation
     prepared = prepare(long, through=13)
     seen = preview.preview_compactions(long)[0]
     assert (seen.through, seen.messages, seen.kept, seen.cost) == (13, 13, 7, 0.0)
-    assert seen.engine is None
+    assert seen.method is None
     turn, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", holder=HOLDER)
     assert pk == prepared.pk
     long.refresh_from_db()
@@ -108,7 +108,7 @@ def test_what_was_prepared_is_not_used_if_it_keeps_less_than_a_gentle_compaction
 ) -> None:
     prepare(long, through=13)
     thorough, gentle = preview.preview_compactions(long)
-    assert (thorough.engine, gentle.engine) == (None, Method.SERIALISED)
+    assert (thorough.method, gentle.method) == (None, Method.SERIALISED)
     _, pk = summaries.open_compaction_turn(
         long.owner, long.pk, focus="", holder=HOLDER, extent=Extent.GENTLE
     )
@@ -119,7 +119,7 @@ def test_what_was_prepared_is_not_used_by_hand_if_it_reads_too_little(long: Conv
     prepared = prepare(long, through=7)
     seen = preview.preview_compactions(long)[0]
     assert (seen.through, seen.kept) == (15, 5), "a quarter stays at most"
-    assert seen.engine is not None
+    assert seen.method is not None
     _, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", holder=HOLDER)
     assert pk != prepared.pk
     prepared.refresh_from_db()
@@ -141,8 +141,9 @@ def test_an_edit_is_a_new_version_that_is_sent_from_then_on(
     assert "Only words that matter" in load_state(long.pk).context.summary.text
     assert (new.origin, new.method, new.through) == ("edit", "edited", old.through)
     assert long.compactions_completed == 1, "no edit is a compaction"
-    (completed,) = heard.events("CompressionCompleted")
-    assert completed["success"]
+    (changed,) = heard.events("summary.changed")
+    assert changed["id"] == new.pk
+    assert heard.events("CompressionCompleted") == [], "nothing was compacted"
     old.refresh_from_db()
     assert "- Words [#1]" in old.summary
 

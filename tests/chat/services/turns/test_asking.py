@@ -1,4 +1,4 @@
-"""The door to the models: every way to a call asks whether the model may answer, and what a user
+"""Who may ask a model: every way to a call asks whether the model may answer, and what a user
 causes is counted for them."""
 
 import ast
@@ -39,7 +39,7 @@ from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, Chat, long_te
 pytestmark = pytest.mark.on_both
 
 ROOM = site.BASE_DIR / "chat"
-# Who asks a server of models, and who hands out work that does; each passes the door, or lists
+# Who asks a server of models, and who hands out work that does; each asks there, or lists
 # models, which costs nothing. Another module belongs here with the test that it asks too.
 CLIENTS = {
     "jobs/summary.py",
@@ -96,20 +96,20 @@ def suggest_title(talk: Conversation) -> Callable[[], Any]:
     return lambda: tasks.suggest_title(str(talk.pk))
 
 
-DOORS = {door.__name__: door for door in (compact, use_pause, rebuild, suggest_title)}
+ASKING = {each.__name__: each for each in (compact, use_pause, rebuild, suggest_title)}
 
 
 def test_every_task_is_tried_here() -> None:
     ours = {name.removeprefix("chat.tasks.") for name in app.tasks if name.startswith("chat.")}
-    assert ours == DOORS.keys()
+    assert ours == ASKING.keys()
 
 
-@pytest.mark.parametrize("name", DOORS)
+@pytest.mark.parametrize("name", ASKING)
 def test_a_task_asks_no_model_that_is_switched_off(
     talk: Conversation, model_server: DemoServer, name: str
 ) -> None:
     model_server.script.reply(SUMMARY, always=True)
-    run = DOORS[name](talk)
+    run = ASKING[name](talk)
     switch_off()
     run()
     assert model_server.script.requests == []

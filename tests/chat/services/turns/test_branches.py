@@ -417,13 +417,17 @@ def test_any_sequence_leaves_one_sound_branch(user: User, steps: list[tuple[str,
                 turn = opening.turn
                 answer(turn)
             elif step == "compact":
-                tail = load_state(talk.pk).context.messages
-                if len(tail) > 3:
+                recent = load_state(talk.pk).context.messages
+                if len(recent) > 3:
                     make_compaction(talk, "So far.")
             elif chosen is not None and step in ("edit", "regenerate"):
                 answer({"edit": edit, "regenerate": regenerate}[step](talk, chosen.number))
             elif chosen is not None and step in ("leave out", "put back"):
-                change = leaving_out.leave_out if step == "leave out" else leaving_out.put_back
+                change = (
+                    leaving_out.leave_message_out
+                    if step == "leave out"
+                    else leaving_out.put_message_back
+                )
                 change(user, talk.pk, chosen.pk, whole=choice % 2 == 1)
             elif chosen is not None:
                 {"switch": switch, "delete": delete}[step](talk, chosen.number)

@@ -70,7 +70,7 @@ def test_the_end_of_a_turn_takes_eleven_statements(conversation: Conversation) -
     turn = send(conversation).turn
     answer = [{"type": "text", "text": "Yes."}]
     ending = TurnOutcome(
-        Turn.Status.COMPLETED, blocks=answer, usage=USAGE, raw_prompt=200, rounds=0
+        Turn.Status.COMPLETED, blocks=answer, usage=USAGE, raw_request=200, rounds=0
     )
     found = statements(lambda: endings.end_turn(turn.pk, ending))
     assert len(found) <= 11, found  # two, after the commit, for what its hover row says

@@ -1,4 +1,4 @@
-"""Starvation is not death: who works keeps its lease, and who was held up does not judge others."""
+"""Starvation is not death: who works keeps its lease, and who was held up ends nobody's work."""
 
 import time
 from datetime import timedelta
@@ -133,7 +133,7 @@ def test_a_failure_is_logged_once_and_tried_again(
     assert "extended again" in caplog.text
 
 
-# --- Who judges -----------------------------------------------------------------------------------
+# --- Who ends others ------------------------------------------------------------------------------
 
 
 def test_a_process_that_was_held_up_ends_nothing_for_a_lease(

@@ -197,7 +197,7 @@ def test_where_the_summary_has_taken_the_last_line_the_next_message_has_one(
 
 def test_a_line_that_is_left_out_does_not_count(talk: Conversation, clock: Move) -> None:
     first = say(talk, "One")
-    leaving_out.leave_out(talk.owner, talk.pk, first.pk, whole=True)
+    leaving_out.leave_message_out(talk.owner, talk.pk, first.pk, whole=True)
     clock(minutes=5)
     say(talk, "Two")
     assert texts(talk)[-1][0] == "[Monday, 2 March 2026, 10:05, Europe/Berlin]"

@@ -340,7 +340,7 @@ def test_the_model_learns_its_token_factor_from_usage(conversation: Conversation
     requests.open_next_request(turn.pk)
     usage = {"input_tokens": 1_500, "output_tokens": 5}
     endings.end_turn(
-        turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=ANSWER, usage=usage, raw_prompt=1_000)
+        turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=ANSWER, usage=usage, raw_request=1_000)
     )
     profile = ModelProfile.objects.get(name=conversation.model)
     assert (profile.token_factor, profile.token_samples) == (pytest.approx(1.5), 1)

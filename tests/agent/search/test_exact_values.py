@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agent.authorship.typed import TypedText
 from agent.compaction.instructions.pins import find_pins
-from agent.search.values import find_identifiers, find_index_entries, keep_newest, normalise
+from agent.search.exact_values import find_identifiers, find_index_entries, keep_newest, normalise
 
 
 @pytest.mark.parametrize(

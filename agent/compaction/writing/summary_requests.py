@@ -10,13 +10,13 @@ from itertools import takewhile
 from math import inf
 from typing import NamedTuple
 
-from agent.clock import format_day, format_moment
+from agent.clock import format_local_day, format_local_moment
 from agent.compaction.skills import FULL, Skill
-from agent.compaction.writing.outline import find_handles
+from agent.compaction.writing.handles import find_handles
 from agent.context.api_messages import text_block
 from agent.context.assemble import DEFUSED, Context, assemble
 from agent.context.request import ReplySettings, Request
-from agent.context.shortening.texts import HEAD, TAIL, preview_text
+from agent.context.shortening.text_previews import HEAD, TAIL, preview_text
 from agent.messages import (
     AgentMessage,
     Block,
@@ -144,7 +144,7 @@ def serialise(message: AgentMessage, limit: int = MESSAGE_CHARACTERS) -> str:
     at most `limit` characters; no text in it can leave the transcript or pass for another
     message."""
     body = _HEADER.sub(_ESCAPED, defuse(_shortened(message, limit)))
-    time = f" · {format_moment(message.at, message.zone)}" if message.at else ""
+    time = f" · {format_local_moment(message.at, message.zone)}" if message.at else ""
     return f"[#{message.number} {message.role}{time}]\n{body}"
 
 
@@ -261,7 +261,7 @@ def _outline(messages: Sequence[AgentMessage]) -> Iterator[str]:
     """A line for each message, and one before them wherever a day begins."""
     day, handles = "", find_handles(messages)
     for message in messages:
-        began = format_day(message.at, message.zone) if message.at else day
+        began = format_local_day(message.at, message.zone) if message.at else day
         if began != day:
             day = began
             yield day
@@ -275,7 +275,7 @@ def render_outline_line(message: AgentMessage, handle: str | None = None) -> str
     return f"#{message.number} {message.role}: {defuse(handle)}"
 
 
-class Part(NamedTuple):
+class TranscriptPart(NamedTuple):
     """A run of messages, and its tokens once serialised."""
 
     messages: Sequence[AgentMessage]
@@ -288,10 +288,10 @@ def split_messages(
     factor: Factor,
     counter: TokenCounter,
     characters: float = inf,
-) -> list[Part]:
+) -> list[TranscriptPart]:
     """Runs of messages of at most `room` tokens and so many characters once serialised, each of at
     least one message; a call stays with its results."""
-    parts = [Part([], 0)]
+    parts = [TranscriptPart([], 0)]
     length = 0
     for message in messages:
         text = serialise(message)
@@ -299,10 +299,10 @@ def split_messages(
         run, used = parts[-1]
         full = used + size > room or length + len(text) > characters
         if run and full and not message.holds_tool_results:
-            parts.append(Part([message], size))
+            parts.append(TranscriptPart([message], size))
             length = len(text)
         else:
-            parts[-1] = Part([*run, message], used + size)
+            parts[-1] = TranscriptPart([*run, message], used + size)
             length += len(text)
     return parts
 

@@ -13,7 +13,7 @@ from agent.errors import AgentError, ErrorCode
 from agent.model import client as client_module
 from agent.model import connections
 from agent.model.client import Client
-from agent.model.connections import leave_unread
+from agent.model.connecting import leave_unread
 from demo.api.protocol import Envelope, PromptUsage, ScriptedReply, encode_event, stream_events
 from tests.agent.conversations import context, text, user
 from tests.support.patience import PATIENCE

@@ -1,4 +1,4 @@
-"""The engine's words, explained in the administration: they stay those of settings and logs."""
+"""The words of settings and logs for a compaction, explained in the administration."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from agent.compaction.policy import Method, Origin, Trigger
 
-ENGINES = {
+METHODS = {
     Method.WARM_PREFIX: gettext_lazy(
         "The model read the conversation as its server still had it in its cache, at the cached "
         "price, and was asked for a summary."
@@ -34,7 +34,7 @@ OCCASIONS = {
     Trigger.MANUAL: gettext_lazy("The owner asked for it, by /compact or the button."),
     Trigger.PREPARED: gettext_lazy("Written in the background before the threshold was reached."),
     Trigger.IDLE: gettext_lazy("Written in a pause, before the model’s cache expired."),
-    Trigger.OVERFLOW: gettext_lazy("The model’s server said that the prompt was too long."),
+    Trigger.OVERFLOW: gettext_lazy("The model’s server said that the request was too long."),
     Trigger.ITERATIONS: gettext_lazy("One answer had called tools many times."),
     Trigger.MESSAGES: gettext_lazy("There were many messages, however short."),
     Trigger.TOOL: gettext_lazy("The model asked for it with its tool."),
@@ -59,7 +59,7 @@ STATES = {
 GROUPS = (
     (gettext_lazy("Status"), STATES),
     (gettext_lazy("Trigger: why it began"), OCCASIONS),
-    (gettext_lazy("Engine: how it was written, from the best way to the last resort"), ENGINES),
+    (gettext_lazy("Method: how it was written, from the best way to the last resort"), METHODS),
 )
 
 

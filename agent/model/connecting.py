@@ -1,7 +1,7 @@
 """The connections below the SDK: opened ahead of a request, and left unread for a while.
 
 Neither the SDK nor httpx2 offers that; aiohttp below them does. The two functions with "find" in
-their names know where the locked versions keep it; `test_connections.py` holds them to that.
+their names know where the locked versions keep it; `test_connecting.py` holds them to that.
 """
 
 import asyncio

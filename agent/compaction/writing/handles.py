@@ -25,7 +25,7 @@ _BREAK = re.compile(r"[^\w.-]")  # between what is shown of a path or a command
 
 def find_handles(messages: Sequence[AgentMessage]) -> Mapping[int, str]:
     """The handle of each message, by its number."""
-    texts = {message.number: read_opening(message, READ) for message in messages}
+    texts = {message.number: cut_opening(message, READ) for message in messages}
     handles: dict[int, str] = {}
     for role in ("user", "assistant"):
         numbers = [message.number for message in messages if message.role == role]
@@ -40,7 +40,7 @@ def find_handles(messages: Sequence[AgentMessage]) -> Mapping[int, str]:
     return handles
 
 
-def read_opening(message: AgentMessage, characters: int) -> str:
+def cut_opening(message: AgentMessage, characters: int) -> str:
     """The beginning of a message on one line."""
     words = plain_text(message.blocks).split(maxsplit=characters)  # the rest is one more
     return " ".join(words[:characters])[:characters]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.extraction.files import list_touched_files
+from agent.compaction.extraction.touched_files import list_touched_files
 from agent.compaction.ladder import summarise
 from agent.compaction.policy import ChapterForm, Method, Policy
 from agent.context.summary import FILES
@@ -122,13 +122,13 @@ WORK = [
 ]
 
 
-@pytest.mark.parametrize("engine", [Method.SERIALISED, Method.EXTRACT])
+@pytest.mark.parametrize("method", [Method.SERIALISED, Method.EXTRACT])
 async def test_a_chapter_names_them_whoever_wrote_it(
-    client: Client, server: DemoServer, engine: Method
+    client: Client, server: DemoServer, method: Method
 ) -> None:
-    if engine != Method.EXTRACT:
+    if method != Method.EXTRACT:
         server.script.reply(GOOD.replace("#2", "#4"))
-    written = await summarise(job(client, WORK, policy=Policy(engine=engine)))
+    written = await summarise(job(client, WORK, policy=Policy(engine=method)))
     body, _, work = written.chapters[0].text.partition("## Current work and next step")
     assert f"{FILES}\n- Files changed with tools: `src/harbour.py` [#2]" in body
     assert "harbour" not in work

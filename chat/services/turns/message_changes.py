@@ -1,6 +1,6 @@
-"""The door for changes of a conversation's messages. They are noted here, in the transaction that
-makes them: what processes keep of the messages (`chat.engine.recent_messages`) counts no more. Who
-changes a message has to know nothing else of that."""
+"""Every change of a conversation's messages is noted here, in the transaction that makes it: what
+processes keep of the messages (`chat.engine.recent_messages`) counts no more. Who changes a message
+has to know nothing else of that."""
 
 from typing import Any
 

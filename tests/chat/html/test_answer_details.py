@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from chat.html.answer_facts import AnswerFacts
+from chat.html.answer_details import AnswerDetails
 from chat.models import Message, Turn
 from tests.chat.factories import add_messages, make_conversation, make_profile, make_turn
 
@@ -26,7 +26,7 @@ def answered(**values: object) -> Message:
 
 
 def told(message: Message) -> list[str]:
-    return AnswerFacts([message]).describe(message)
+    return AnswerDetails([message]).describe(message)
 
 
 def test_an_answer_tells_model_tokens_price_and_seconds() -> None:
@@ -60,6 +60,6 @@ def test_an_answer_without_usage_tells_its_model_and_time() -> None:
 
 def test_a_page_asks_twice_for_all_its_answers(django_assert_num_queries) -> None:  # type: ignore[no-untyped-def]
     rows = [answered(usage=USAGE) for _ in range(5)]
-    facts = AnswerFacts(rows)
+    details = AnswerDetails(rows)
     with django_assert_num_queries(2):
-        assert all(facts.describe(row) for row in rows)
+        assert all(details.describe(row) for row in rows)

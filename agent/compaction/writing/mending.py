@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from agent.audit.audit import Findings, Mistake
-from agent.audit.correction import Place, find_places
+from agent.audit.correction import ShownMessage, find_places
 from agent.compaction.writing.choice import THINKING_TOKENS, text_fits
 from agent.compaction.writing.job import Job
-from agent.compaction.writing.requests import defuse, serialise
+from agent.compaction.writing.summary_requests import defuse, serialise
 from agent.context.api_messages import text_block
 from agent.context.request import Request
 from agent.messages import AgentMessage, plain_text
@@ -69,7 +69,7 @@ def plan_correction(
 def _build_request(
     job: Job,
     mistakes: Sequence[Mistake],
-    places: Sequence[Sequence[Place]],
+    places: Sequence[Sequence[ShownMessage]],
     messages: Sequence[AgentMessage],
 ) -> Request | None:
     """The request for some statements; None where it would be too large."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.context.shortening.texts import shorten_text
+from agent.context.shortening.text_previews import shorten_text
 
 
 @pytest.mark.parametrize(

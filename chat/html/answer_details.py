@@ -12,7 +12,7 @@ from chat.html.figures import format_cost, format_money, format_seconds, format_
 from chat.models import Message, ModelProfile
 
 
-class AnswerFacts:
+class AnswerDetails:
     """Of the answers among some messages, which were read with their turns. Two queries, made when
     the first of them is described: a message that was drawn before is not."""
 
@@ -37,7 +37,7 @@ class AnswerFacts:
         return spent
 
     def describe(self, message: Message) -> list[str]:
-        """The facts in words; none of what is not an answer, is being written, or goes on after a
+        """In words; none of what is not an answer, is being written, or goes on after a
         round of tools."""
         streaming = message.status == Message.Status.STREAMING
         if streaming or not message.model or message.stop_reason == "tool_use":

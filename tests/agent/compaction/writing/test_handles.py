@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.compaction.writing.outline import OPENING, READ, find_handles
-from agent.compaction.writing.requests import render_outline_line
+from agent.compaction.writing.handles import OPENING, READ, find_handles
+from agent.compaction.writing.summary_requests import render_outline_line
 from agent.messages import AgentMessage
 from tests.agent.conversations import COUNTER, assistant, call, message, result, user
 

@@ -5,7 +5,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.tools.names import MOST, declare_name, read_own_name
+from agent.tools.mcp_names import MOST, declare_name, read_own_name
 
 names = st.text(st.sampled_from("aex2_./- é\u202e"), min_size=1, max_size=200)
 
