@@ -1,4 +1,4 @@
-"""All settings. The environment is read here and nowhere else.
+"""All settings. The environment is read in config/ and nowhere else.
 
 With nothing set, the embedded profile runs: SQLite, an in-process worker and channel layer, and the
 demo server. `DATABASE_URL` and `REDIS_URL` select the scaled profile; `docs/operations.md` lists

@@ -132,8 +132,12 @@ def reply_settings_for(profile: ModelProfile, conversation: Conversation) -> Rep
 
 
 def list_offered() -> list[ModelProfile]:
-    """The models of the picker: those of the site's own server, then those of providers."""
-    return list(_offered().order_by(_OWN_FIRST, "name"))
+    """The models of the picker: those of the site's own server, then those of providers. In the
+    first seconds of a new site nobody has read the server's list: then the default model alone."""
+    offered = list(_offered().order_by(_OWN_FIRST, "name"))
+    if offered or ModelProfile.objects.exists():
+        return offered
+    return [load_profile(settings.DEFAULT_MODEL)]
 
 
 def is_offered(name: str) -> bool:

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, Talk, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, Talk, composer, say, wait_for_answer, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -71,6 +71,9 @@ def test_a_first_message_that_cannot_be_sent_is_kept_with_its_file(
 
 
 def test_commands_on_the_start_page_are_not_sent_to_the_model(tab: Page) -> None:
+    # The server reads the list of models once its port is open.
+    other = tab.locator("#model option[value=other-model]")
+    wait_until(tab, lambda: bool(tab.reload() and other.count()))
     say(tab, "/help")
     expect(tab.locator("#help")).to_be_visible()
     tab.keyboard.press("Escape")
