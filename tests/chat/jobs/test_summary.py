@@ -248,7 +248,7 @@ def test_work_that_keeps_the_worker_from_all_else_keeps_its_lease(
         assert over.wait(PATIENCE)
         raise AgentError(ErrorCode.OVERLOADED, "The test is over.")
 
-    monkeypatch.setattr(jobs, "compact_context", calculate)
+    monkeypatch.setattr(jobs, "run_compaction", calculate)
     pk = opened(talk)
     with ThreadPoolExecutor(1) as worker:
         done = worker.submit(work, pk)
