@@ -46,7 +46,7 @@ SAYINGS = [
 
 @pytest.mark.parametrize("status", [400, 413, 422, 500])
 @pytest.mark.parametrize(("said", "share"), SAYINGS)
-async def test_a_prompt_that_is_too_long_is_recognised(
+async def test_a_request_that_is_too_long_is_recognised(
     server: DemoServer, said: str, share: float | None, status: int
 ) -> None:
     server.script.error(status, message=said)
