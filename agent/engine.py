@@ -53,12 +53,13 @@ class UsageReport:
 @dataclass(frozen=True, slots=True)
 class MeteredContext:
     """A context with its size. `size` is the estimate of its parts, `used` what the meter says of
-    the whole, `estimated` whether any of that is an estimate, and `doubted` whether the server
-    reported too little to be believed."""
+    the whole, `unreported` how much of that is an estimate, `estimated` whether any is, and
+    `doubted` whether the server reported too little to be believed."""
 
     context: Context
     size: Size
     used: RealTokens
+    unreported: RealTokens
     estimated: bool
     doubted: bool = False
 
@@ -78,26 +79,25 @@ def meter(
     describes the context any more, or the report cannot be true."""
     size = measure(context, counter)
     if report is None:
-        return MeteredContext(context, size, size.total, estimated=True)
+        return MeteredContext(context, size, size.total, size.total, estimated=True)
     start = len(context.messages)
     while start and context.messages[start - 1].number >= report.number:
         start -= 1
     after = context.messages[start:]
     certain = _certain_before(context, size, after)
     if not is_believable(report.usage.request_tokens, certain, context.limits.factor):
-        return MeteredContext(context, size, size.total, estimated=True, doubted=True)
-    newer = sum_sent_tokens([m for m in after if m.number > report.number], context.limits)
-    if report.complete and not _believes_output(context, report, after):
-        used = report.usage.request_tokens + sum_sent_tokens(after, context.limits)
-        return MeteredContext(context, size, RealTokens(used), estimated=True, doubted=True)
-    if report.complete:
+        return MeteredContext(context, size, size.total, size.total, estimated=True, doubted=True)
+    doubted = report.complete and not _believes_output(context, report, after)
+    if report.complete and not doubted:
+        newer = sum_sent_tokens([m for m in after if m.number > report.number], context.limits)
         in_turn = context.messages[-1].holds_tool_results
         kept = context.keeps_thinking and report.number >= context.thinking_from
         used = report.usage.total - (0 if in_turn or kept else report.thinking) + newer
-        return MeteredContext(context, size, RealTokens(used), estimated=newer > 0)
-    # The report came with the first event, before most of the text.
-    used = report.usage.request_tokens + sum_sent_tokens(after, context.limits)
-    return MeteredContext(context, size, RealTokens(used), estimated=True)
+        return MeteredContext(context, size, RealTokens(used), newer, estimated=newer > 0)
+    # The report came with the first event, before most of the text, or counts too little of it.
+    newer = sum_sent_tokens(after, context.limits)
+    used = report.usage.request_tokens + newer
+    return MeteredContext(context, size, RealTokens(used), newer, estimated=True, doubted=doubted)
 
 
 def _believes_output(context: Context, report: UsageReport, after: Sequence[AgentMessage]) -> bool:

@@ -33,12 +33,14 @@ from agent.model.client import require_end
 from agent.model.reply import Outcome, Reply, StreamEvent, read_outcome
 from chat.db.threads import finish_despite_cancel, in_db_with_retries
 from chat.engine import model_server
+from chat.engine.model_profiles import load_profile
 from chat.engine.state import RequestState
 from chat.live import consent
 from chat.live.live_turn import LiveTurn
 from chat.live.waiting import compact_before_answer, prepare_between_rounds
 from chat.models import Turn
 from chat.models.notices import Notice
+from chat.services.site import model_profiles
 from chat.services.summary import preparations
 from chat.services.turns import requests, rounds, turns
 from chat.services.turns.endings import TurnOutcome
@@ -173,6 +175,8 @@ class AnswerSteps:
         or, once in a turn, without the oldest messages. False where it would not be shorter."""
         if error.code != ErrorCode.TOO_LONG:
             return False
+        if await self._learned_window(state):
+            return True
         if await self._may_compact(state):
             self._overflows += 1
             if await compact_before_answer(self._live.turn_id, state, Trigger.OVERFLOW):
@@ -182,6 +186,16 @@ class AnswerSteps:
         refused = self._to_send(state)
         self._token_limit = int(min(state.used, state.limits.request_limit) * _share_taken(error))
         return self._to_send(state) != refused
+
+    @staticmethod
+    async def _learned_window(state: RequestState) -> bool:
+        """Whether the model's window, which was assumed, turns out to be smaller: in the first
+        seconds of a new site nobody has read the server's list of models."""
+        if not state.profile._state.adding:
+            return False
+        await model_profiles.refresh_profiles()
+        known = await in_db_with_retries(load_profile, state.profile.name)
+        return known.context_window < state.profile.context_window
 
     async def _may_compact(self, state: RequestState) -> bool:
         policy = state.policy

@@ -83,14 +83,22 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     user: User
     conversation_id: UUID
     _counted = False
+    _channel = ""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
         try:
             await super().__call__(scope, receive, send)
         finally:
-            # Not in `disconnect`, which does not run where the server cancels a handler that hangs.
+            # Not in `disconnect`, which does not run where `connect` fails, nor where the server
+            # cancels a handler that hangs.
             if self._counted:
                 _open[self.user.pk] -= 1
+            for task in self._tasks:
+                task.cancel()
+            if self._channel:
+                self._outbox.close()
+                await self._layer.leave(self._channel)
 
     async def dispatch(self, message: dict[str, Any]) -> None:
         # Channels would first close old database connections on the thread that all sockets share,
@@ -98,8 +106,6 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
-        self._channel = ""
-        self._tasks: set[asyncio.Task[None]] = set()
         self._doubt = asyncio.Event()
         self._signed_out = False
         extensions = self.scope.get("extensions") or {}
@@ -140,13 +146,6 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._layer.hand_over(self._channel, self._hear)
         for group in conversation_group(self.conversation_id), user_group(self.user.pk):
             await self._layer.group_add(group, self._channel)
-
-    async def disconnect(self, code: int) -> None:
-        self._outbox.close()
-        for task in self._tasks:
-            task.cancel()
-        if self._channel:
-            await self._layer.leave(self._channel)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         """Have something done beside the frames of this socket, until it is closed."""

@@ -123,7 +123,8 @@ class CompactionPrepared(Event):
 
 @dataclass(frozen=True, slots=True)
 class SummaryChanged(Event):
-    """The current version of the summary lost a part or got it back; `html` is its divider."""
+    """The summary says something else: it was edited, lost a part or got it back. `html` is the
+    divider of the version that is current now."""
 
     type = "summary.changed"
     id: int

@@ -46,6 +46,7 @@ def make_job(
         plan=planned,
         chapters=chapters,
         used=state.used,
+        unreported=state.metered.unreported,
         policy=state.policy,
         counter=model_server.get_counter(),
         own=Model(own.name, state.limits, own.prices),

@@ -33,7 +33,8 @@ def compress(view: View) -> View:
         if "br" not in request.headers.get("Accept-Encoding", "").replace(",", " ").split():
             return by_gzip(request, *args, **kwargs)
         response = view(request, *args, **kwargs)
-        if len(response.content) < SHORTEST:
+        is_page = response["Content-Type"].startswith("text/html")  # the padding is a comment
+        if not is_page or len(response.content) < SHORTEST:
             return response
         padding = f"<!--{secrets.token_hex(secrets.randbelow(MOST_PADDING + 1))}-->"
         response.content = brotli.compress(response.content + padding.encode(), quality=QUALITY)

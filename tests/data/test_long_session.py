@@ -131,7 +131,7 @@ def pages_back(client: Browser, user: User, conversation: Conversation) -> list[
     client.force_login(user)
     html = client.get(conversation.get_absolute_url()).content.decode()
     pages = [html]
-    while earlier := re.search(r'id="earlier"[^>]* data-url="([^"]+before=\d+)"', pages[-1]):
+    while earlier := re.search(r'id="earlier"[^>]*\sdata-url="([^"]+before=\d+)"', pages[-1]):
         pages.append(client.get(earlier[1]).content.decode())
     shown = [[int(n) for n in re.findall(r'data-number="(\d+)"', page)] for page in pages]
     for page in pages:

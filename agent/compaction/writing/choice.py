@@ -19,6 +19,7 @@ from agent.compaction.writing.summary_requests import (
     TranscriptPart,
     build_serialised_request,
     choose_warm_max_tokens,
+    count_unsent,
     shorten_message,
     split_messages,
     write_warm_instruction,
@@ -26,7 +27,7 @@ from agent.compaction.writing.summary_requests import (
 from agent.context.assemble import measure
 from agent.context.request import Request
 from agent.context.shortening.previews import sum_sent_tokens
-from agent.messages import AgentMessage, RealTokens, Usage, plain_text
+from agent.messages import RealTokens, Usage, plain_text
 from agent.tokens import Limits
 
 # The ways to ask a model, from the best to the last resort.
@@ -119,8 +120,18 @@ def _why_not_warm(job: Job) -> Reason | None:
         return Reason.NOT_IN_PREFIX
     # The meter may know better than the estimate, or know less of what came last.
     used = max(job.used, measure(job.context, job.counter).total)
-    fits = used + _warm_tokens(job) <= job.own.limits.request_limit
+    # What no reply has reported is sent where its turn was broken off, and may be more.
+    guessed = job.unreported - _count_unsent_tokens(job)
+    missed = int((MARGIN - 1) * max(0, guessed))
+    fits = used + missed + _warm_tokens(job) <= job.own.limits.request_limit
     return None if fits else Reason.TOO_LARGE
+
+
+def _count_unsent_tokens(job: Job) -> int:
+    """Tokens of the prompts that a warm prefix leaves out."""
+    messages = job.context.messages
+    unsent = messages[len(messages) - count_unsent(job.context) :]
+    return sum_sent_tokens(unsent, job.context.limits)
 
 
 def _warm_tokens(job: Job) -> RealTokens:
@@ -288,14 +299,11 @@ def _count_around(job: Job) -> RealTokens:
 def _warm_usage(job: Job, written: int) -> Usage:
     """What a warm prefix reads and writes: from the cache what the last request held, or into it
     where that has expired; and anew the reply to it with the instruction."""
-    messages = list(job.context.messages)
-    unsent: list[AgentMessage] = []
-    while messages and messages[-1].role == "user" and not messages[-1].holds_tool_results:
-        unsent.append(messages.pop())
-    answered = list(takewhile(lambda message: message.role == "assistant", reversed(messages)))
-    limits = job.context.limits
-    new = min(job.used, sum_sent_tokens(answered, limits))
-    prefix = max(0, job.used - new - sum_sent_tokens(unsent, limits))
+    messages = job.context.messages
+    sent = messages[: len(messages) - count_unsent(job.context)]
+    answered = list(takewhile(lambda message: message.role == "assistant", reversed(sent)))
+    new = min(job.used, sum_sent_tokens(answered, job.context.limits))
+    prefix = max(0, job.used - new - _count_unsent_tokens(job))
     usage = Usage(new + _warm_tokens(job), written)
     if job.warm:
         return replace(usage, cache_read_input_tokens=prefix)

@@ -53,6 +53,7 @@ class Job:
     is_waited_for: Callable[[], Awaitable[bool]] | None = None
     time_up: Callable[[], Awaitable[None]] | None = None
     edited: Sequence[Pin] = ()
+    unreported: RealTokens = RealTokens(0)  # how much of `used` is an estimate
 
     @property
     def skill(self) -> Skill:

@@ -6,6 +6,7 @@ Nothing in the material can leave its place: closing tags are defused, and code 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from math import inf
 from typing import NamedTuple
 
@@ -213,10 +214,8 @@ def build_warm_request(context: Context, covered: Sequence[AgentMessage], form: 
     """The conversation's own last request, byte for byte, and the instruction after it, so that
     the server reads all but the instruction from its prompt cache. A prompt that has not been
     sent yet is left out, and so is how a person wants replies: a summary is none."""
-    messages = list(context.messages)
-    while messages and messages[-1].role == "user" and not messages[-1].holds_tool_results:
-        messages.pop()
-    request = assemble(replace(context, messages=messages), continued=True)
+    sent = context.messages[: len(context.messages) - count_unsent(context)]
+    request = assemble(replace(context, messages=sent), continued=True)
     content = [text_block(write_warm_instruction(covered, form))]
     return replace(
         request,
@@ -225,6 +224,15 @@ def build_warm_request(context: Context, covered: Sequence[AgentMessage], form: 
         messages=[*request.messages, {"role": "user", "content": content}],
         aside=True,
     )
+
+
+def count_unsent(context: Context) -> int:
+    """How many prompts at its end have not been sent yet."""
+    prompts = takewhile(
+        lambda message: message.role == "user" and not message.holds_tool_results,
+        reversed(context.messages),
+    )
+    return sum(1 for _ in prompts)
 
 
 def choose_warm_max_tokens(context: Context, form: Form) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import structlog
 from django.conf import settings
+from django.db import IntegrityError
 from django.db.models import QuerySet
 
 from agent.errors import AgentError
@@ -36,7 +37,10 @@ async def refresh_profiles() -> int:
     names = [settings.DEFAULT_MODEL, *([] if listed or model_server.server_url() else BUILT_IN)]
     known = {info.name for info in listed}
     unlisted = [ModelInfo(name) for name in dict.fromkeys(names) if name not in known]
-    await in_db(store_listed, [*listed, *unlisted])
+    try:
+        await in_db(store_listed, [*listed, *unlisted])
+    except IntegrityError:  # somebody else has stored them meanwhile
+        await in_db(store_listed, [*listed, *unlisted])
     return len(listed)
 
 

@@ -199,12 +199,15 @@ def end(
 
 
 def announce_end(compaction: Compaction) -> None:
-    """Tell the page, the hooks and the log of an end."""
+    """Tell the page, the hooks and the log of an end. What replaces a version and was no turn's is
+    a summary that has changed; a chapter that was written again says so itself."""
     swapped_in = (
         compaction.status == Compaction.Status.COMPLETED and compaction.origin != Origin.REBUILT
     )
-    if compaction.turn_id is not None or swapped_in:
-        group = conversation_group(compaction.conversation_id)
+    group = conversation_group(compaction.conversation_id)
+    if compaction.turn_id is None and swapped_in and compaction.origin == Origin.REWRITE:
+        emit_later(group, lambda: from_rows.summary_changed(compaction))
+    elif compaction.turn_id is not None or swapped_in:
         emit_later(group, lambda: from_rows.compression_completed(compaction))
     if swapped_in and (left := compaction.audit.get("left")):
         metrics.STATEMENTS_LEFT.inc(len(left))

@@ -186,7 +186,7 @@ def store_edit(
         version.tokens_after = after.used
         version.save(update_fields=["tokens_after"])
         group = conversation_group(conversation.pk)
-        emit_later(group, lambda: from_rows.compression_completed(version))
+        emit_later(group, lambda: from_rows.summary_changed(version))
         emit(group, from_rows.context_usage(after))
     return version
 

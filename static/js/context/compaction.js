@@ -111,7 +111,7 @@ export class Compaction {
 
   completed(frame) {
     this.#unlock();
-    if (frame.success && ["edit", "rewrite"].includes(frame.trigger)) this.changed(frame);
+    if (frame.success && frame.trigger === "rewrite") this.changed(frame);
     else if (frame.success) this.#showSuccess(frame);
     else if (frame.cancelled) {
       announce(gettext("Compaction cancelled"));

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from chat.db.threads import in_db
-from chat.models import Compaction, Turn
+from chat.engine.model_profiles import load_profile
+from chat.models import Compaction, ModelProfile, Turn
 from demo.api.protocol import ScriptedReply, refusal, text, thinking, tool_use
 from demo.api.script import Script, is_summary
-from tests.chat.sockets import Chat, long_text
+from tests.chat.factories import MODEL
+from tests.chat.sockets import WINDOW, Chat, long_text
 
 PARTIAL = "What I had said so far"
 
@@ -241,6 +243,22 @@ async def test_one_message_that_cannot_fit_is_not_sent(chat: Chat) -> None:
     finished = await tab.next("turn.finished", status="failed")
     assert finished["error"]["code"] == "too_long"
     assert chat.script.requests == []
+
+
+async def test_a_message_is_shortened_to_a_window_that_nobody_had_asked_for(
+    chat: Chat,
+) -> None:
+    """In the first seconds of a new site the models of its server are not known yet."""
+    await in_db(ModelProfile.objects.all().delete)
+    tab = await chat.open()
+    chat.script.reply("Read.")
+    tab.say("lorem ipsum " * 12_000)
+    finished = await tab.next("turn.finished")
+    assert (finished["status"], finished["error"]) == ("completed", None)
+    assert (await in_db(load_profile, MODEL)).context_window == WINDOW
+    (refused,) = chat.script.violations
+    assert "prompt is too long" in refused
+    chat.script.violations.clear()
 
 
 async def test_a_retry_of_a_complete_answer_is_refused(chat: Chat) -> None:

@@ -5,18 +5,21 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.conf import settings
 from django.contrib.sessions.models import Session
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
 from agent.model.unreported import Spent
 from chat.db.threads import in_db
-from chat.live import consumer
+from chat.live import consumer, snapshot
 from chat.models import Compaction, Message, Turn
+from chat.protocol.events import Snapshot
 from chat.queries import schema
 from chat.queries.schema import Misfit, MisfitKind
 from chat.services.summary import compaction_jobs, preparations
@@ -110,6 +113,27 @@ async def test_no_frame_is_handled_while_the_database_does_not_fit(
     await another.until(lambda: another.closed_with)
     assert another.closed_with == 1013
     assert await in_db(Message.objects.filter(conversation=chat.conversation).count) == 4
+
+
+async def test_a_socket_whose_opening_failed_hears_nothing_any_more(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(snapshot, "build_snapshot", fail_as_a_database_that_is_away)
+        tab = await chat.open(snapshot=False)
+        with pytest.raises(OperationalError):
+            await tab.communicator.wait()
+    chat.tabs.remove(tab)
+    other = await chat.open()
+    chat.script.reply("For others.")
+    other.say("Hello")
+    await other.next("turn.finished")
+    assert tab.frames == []
+    assert tab.communicator.output_queue.empty()
+
+
+async def fail_as_a_database_that_is_away(conversation_id: UUID) -> Snapshot:
+    raise OperationalError("away")
 
 
 def disable_by_hand(chat: Chat) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import brotli
 import pytest
-from django.test import Client
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from accounts.models import User
 from chat.models import Conversation
+from chat.web.compression import compress
 from tests.chat.factories import add_messages
 
 WORDS = [f"The words of message {number}." for number in range(30)]
@@ -88,6 +90,15 @@ def test_a_page_that_repeats_what_was_posted_is_not_compressed(client: Client) -
     page = client.post("/c/", {"text": "", "model": "no such model"})
     assert page.status_code == 422
     assert "Content-Encoding" not in page
+
+
+def test_the_words_of_a_refusal_stay_words(rf: RequestFactory) -> None:
+    """A script shows them as they are; in Russian they are soon as long as a page."""
+    words = "Дождитесь ответа. " * 20
+    refuse = compress(lambda request: HttpResponse(words, status=409, content_type="text/plain"))
+    refused = refuse(rf.post("/", headers={"Accept-Encoding": "gzip, deflate, br"}))
+    assert refused.content.decode() == words
+    assert "Content-Encoding" not in refused
 
 
 def test_forms_and_files_are_not_compressed(client: Client, conversation: Conversation) -> None:

@@ -193,8 +193,8 @@ def test_a_clean_edit_closes_the_dialog_and_replaces_the_divider(
     assert talk.compaction is not None
     assert talk.compaction.origin == Compaction.Origin.EDIT
     assert "Photos stay on the disk" in (talk.compressed_context or "")
-    (told,) = heard.events("CompressionCompleted")
-    assert (told["success"], told["trigger"], told["engine"]) == (True, "edit", "edited")
+    (told,) = heard.events("summary.changed")
+    assert told["id"] == talk.compaction.pk
     assert told["after_message_id"] == version.through_id
     assert "edited by you" in told["html"]
     assert f"/summary/{talk.compaction.pk}/edit/" in told["html"]
@@ -697,7 +697,7 @@ def test_a_change_can_be_reverted_and_the_divider_tells_of_it(
     before = sent(talk)
     heard = listen(talk)
     change(browser, instructed, add="1", text="Use metric units.")
-    (told,) = heard.events("CompressionCompleted")
+    (told,) = heard.events("summary.changed")
     assert '<li dir="auto"> Use metric units. </li>' in " ".join(told["html"].split())
     talk.refresh_from_db()
     assert talk.compaction_id

@@ -16,10 +16,19 @@ from agent.compaction.writing.choice import CHUNK_SHARES, MARGIN, Choice, choose
 from agent.compaction.writing.job import Job
 from agent.context.assemble import Context
 from agent.context.request import Request
-from agent.messages import Usage, plain_text
+from agent.messages import RealTokens, Usage, plain_text
 from agent.model.reply import Reply
 from agent.tokens import Factor, Limits, Model, Prices
-from tests.agent.conversations import COUNTER, LIMITS, contexts, exchanges, limits, text, user
+from tests.agent.conversations import (
+    COUNTER,
+    LIMITS,
+    assistant,
+    contexts,
+    exchanges,
+    limits,
+    text,
+    user,
+)
 
 SUMMARY = "\n".join(f"## {heading}\n- Something was said." for heading in HEADINGS)
 
@@ -110,6 +119,29 @@ def test_a_way_that_does_not_fit_is_skipped_and_named() -> None:
     assert choice.method == Method.CHUNKS
     assert [failure.step for failure in choice.skipped] == [Method.SERIALISED]
     assert choice.reason == Reason.TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    ("sent", "method"), [(True, Method.SERIALISED), (False, Method.WARM_PREFIX)]
+)
+def test_a_warm_prefix_leaves_room_for_what_is_only_estimated(sent: bool, method: Method) -> None:
+    """The prompt of a turn that was broken off, which no reply has reported. One that comes first
+    with the next request is no part of the prefix."""
+    prompt = user(41, "word " * 8_000)
+    broken_off = [assistant(42, ""), user(43, "And now?")] if sent else []
+    made = Context("claude-test", LIMITS, messages=[*exchanges(20, 1_000), prompt, *broken_off])
+    limits = replace(LIMITS, window=62_000, budget=62_000, max_output=1_000)
+    own = Model("claude-test", limits, Prices(2.0, 10.0, 0.2, 2.5))
+    asked = job(
+        context=replace(made, limits=limits),
+        plan=Plan(made.messages[:41], made.messages[41:]),
+        used=RealTokens(59_000),
+        unreported=RealTokens(8_000),
+        warm=True,
+        own=own,
+        writer=replace(own, limits=replace(limits, window=200_000)),
+    )
+    assert choose(asked).method == method
 
 
 @pytest.mark.parametrize(("window", "reserve"), [(200_000, 20_000), (32_000, 6_400)])

@@ -648,6 +648,15 @@ def test_writing_again_replaces_the_version_from_the_same_messages(user: User) -
     assert [c["text"] for c in conversation.compaction.chapters] == ["First.", "Second, better."]
 
 
+def test_the_page_hears_of_it_as_a_summary_that_has_changed(user: User, listen: Listen) -> None:
+    conversation = make_conversation(owner=user, messages=10)
+    old = make_compaction(conversation, "First.", through=2)
+    heard = listen(conversation)
+    new = rewritten(old, "First, better.")
+    assert [event["id"] for event in heard.events("summary.changed")] == [new.pk]
+    assert heard.events("CompressionCompleted") == [], "nothing was compacted"
+
+
 def rewritten(compaction: Compaction, text: str) -> Compaction:
     made = waiting(compaction, text)
     rewrites.use_rewrite(made.pk)

@@ -141,8 +141,9 @@ def test_an_edit_is_a_new_version_that_is_sent_from_then_on(
     assert "Only words that matter" in load_state(long.pk).context.summary.text
     assert (new.origin, new.method, new.through) == ("edit", "edited", old.through)
     assert long.compactions_completed == 1, "no edit is a compaction"
-    (completed,) = heard.events("CompressionCompleted")
-    assert completed["success"]
+    (changed,) = heard.events("summary.changed")
+    assert changed["id"] == new.pk
+    assert heard.events("CompressionCompleted") == [], "nothing was compacted"
     old.refresh_from_db()
     assert "- Words [#1]" in old.summary
 
