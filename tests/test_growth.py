@@ -35,7 +35,7 @@ from agent.compaction.topics import find_topic_start
 from agent.compaction.writing.continuing import read_complete
 from agent.compaction.writing.summary_requests import render_outline_line, serialise
 from agent.context.assemble import DEFUSED, FENCE
-from agent.context.shortening import texts
+from agent.context.shortening import text_previews
 from agent.context.shortening.previews import _head_and_tail
 from agent.context.summary import CURRENT_WORK, INDEX_HEADING, PINS_HEADING, SEPARATOR, Summary
 from agent.messages import AgentMessage, plain_text, sanitise_text
@@ -198,7 +198,7 @@ def stored(text: str) -> None:
     plain_text([{"type": "text", "text": part} for part in text.split("\n\n")])
     serialise(message(text))
     _head_and_tail(text, 5_000, 1, 0)
-    texts.shorten_text(text, 400)
+    text_previews.shorten_text(text, 400)
     extract([message(text)], 500, get_counter())
     overflow.is_too_long(text)
     overflow.read_share_taken(text)

@@ -1,6 +1,6 @@
 """The model's part of a turn: requests alternating with tools, and compactions where they are due.
 
-`chat.live.runner` owns the turn's life; what is written here reaches the page through its
+`chat.live.runner` has the turn's life; what is written here reaches the page through its
 `LiveTurn`.
 """
 

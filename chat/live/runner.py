@@ -1,4 +1,4 @@
-"""Running turns: asyncio tasks of the web process, owned by a Turn row and never by a socket.
+"""Running turns: asyncio tasks of the web process, bound to a Turn row and never to a socket.
 
 `docs/architecture.md` traces one turn through this file.
 """

@@ -129,7 +129,7 @@ def test_a_prompt_is_what_a_person_wrote(
     assert (message.is_prompt, message.holds_tool_results) == (prompt, results)
 
 
-def test_the_prompt_of_a_usage_includes_what_the_cache_took_part_in() -> None:
+def test_the_request_of_a_usage_includes_what_the_cache_took_part_in() -> None:
     usage = Usage.from_api(
         {
             "input_tokens": 10,

@@ -105,7 +105,7 @@ def sized_contexts(draw: st.DrawFn) -> Context:
 
 @given(sized_contexts(), st.one_of(st.none(), sizes(1, 2_000_000)))
 @settings(max_examples=200)
-def test_a_trimmed_prompt_fits_whenever_the_last_turn_alone_does(
+def test_a_trimmed_request_fits_whenever_the_last_turn_alone_does(
     context: Context, used: int | None
 ) -> None:
     trimmed = trim(context, COUNTER, used)

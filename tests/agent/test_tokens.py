@@ -114,7 +114,7 @@ def test_learn_comes_to_the_true_factor_and_follows_a_change() -> None:
     ("raw", "reported"),
     [(LEARNING_MINIMUM - 1, 130), (0, 0), (1_000, 499), (1_000, 4_001), (1_000, 0)],
 )
-def test_learn_ignores_short_prompts_and_ratios_that_are_no_tokenizers(
+def test_learn_ignores_short_requests_and_ratios_that_are_no_tokenizers(
     raw: int, reported: int
 ) -> None:
     assert Factor(1.3, 7).learn(raw, reported) == Factor(1.3, 7)

@@ -221,7 +221,7 @@ def offer(session: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
         Tool(tool["name"], tool.get("description") or "-", tool["input_schema"])
         for tool in declared_tools(history, session[-1].tools)
     ]
-    monkeypatch.setattr(toolbox, "BUILT_IN", tools)
+    monkeypatch.setattr(toolbox, "OWN_TOOLS", tools)
     monkeypatch.setattr(registry, "HANDLERS", [(tool, handler(tool.name)) for tool in tools])
 
 

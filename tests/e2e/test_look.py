@@ -30,7 +30,7 @@ def chat(talk: Talk) -> Page:
     return talk(*TALK)
 
 
-def test_a_prompt_that_is_too_long_is_compacted_and_sent_again(
+def test_a_request_that_is_too_long_is_compacted_and_sent_again(
     chat: Page, scripted: DemoServer
 ) -> None:
     chat.get_by_label("Conversation menu").click()

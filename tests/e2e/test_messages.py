@@ -33,7 +33,7 @@ def delete(page: Page, message) -> None:  # type: ignore[no-untyped-def]
     page.locator("#dialog").get_by_role("button", name="Delete").click()
 
 
-def test_edit_and_switch_between_the_versions_in_both_tabs(
+def test_edit_and_switch_between_the_variants_in_both_tabs(
     chat: Page, scripted: DemoServer, second_window: SecondWindow
 ) -> None:
     other = second_window(chat)

@@ -15,7 +15,7 @@ from agent.compaction.chapters.statements import edit_chapter
 from agent.compaction.ladder import summarise
 from agent.model.client import Client
 from demo.api.server import DemoServer
-from tests.agent.compaction.jobs import HISTORY, chapter, job, prompt
+from tests.agent.compaction.jobs import HISTORY, chapter, job, text_of
 from tests.agent.conversations import assistant, result, user
 from tests.agent.conversations import message as make_message
 
@@ -269,8 +269,8 @@ async def test_a_quote_is_asked_for_once_and_stored_with_the_statement(
     server.script.reply(chapter(DOUBTED)).reply(f'1. #2: "{SAID}"')
     written = await summarise(job(client))
     asked = server.script.requests[1]
-    assert f"1. {DOUBTED} (not in the messages that it cites: 4.2.1)" in prompt(asked)
-    assert f"[#2 assistant]\n{SAID}" in prompt(asked), "it has what the cited message lacks"
+    assert f"1. {DOUBTED} (not in the messages that it cites: 4.2.1)" in text_of(asked)
+    assert f"[#2 assistant]\n{SAID}" in text_of(asked), "it has what the cited message lacks"
     stands = DOUBTED.replace("[#4]", "[#4 #2]")
     assert stands in written.chapters[0].text.splitlines()
     assert written.chapters[0].quotes == (Quote(stands, 2, SAID),)
@@ -333,5 +333,5 @@ async def test_a_statement_that_cites_nothing_is_shown_the_messages_that_are_mos
     server.script.reply(chapter("- The notes were written and are complete"))
     server.script.reply('1. "The notes were written to docs/notes.md" [#4]')
     written = await summarise(job(client, HISTORY))
-    assert "[#4 assistant]" in prompt(server.script.requests[1])
+    assert "[#4 assistant]" in text_of(server.script.requests[1])
     assert "- The notes were written and are complete [#4]" in written.chapters[0].text

@@ -67,6 +67,6 @@ def job(
     return Job(context=context, plan=Plan(messages[:cut], messages[cut:]), **(defaults | values))
 
 
-def prompt(request: RecordedRequest) -> str:
+def text_of(request: RecordedRequest) -> str:
     text: str = request.body["messages"][-1]["content"][-1]["text"]
     return text

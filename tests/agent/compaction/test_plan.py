@@ -52,7 +52,7 @@ def summary(text: str) -> Summary:
 # --- Due ------------------------------------------------------------------------------------------
 
 
-def test_due_where_the_prompt_would_not_fit_the_window_whatever_the_ratio() -> None:
+def test_due_where_the_request_would_not_fit_the_window_whatever_the_ratio() -> None:
     tight = replace(SMALL, window=10_000)
     late = Policy(threshold_ratio=5.0)
     assert find_trigger(ContextLoad(tight.request_limit, tight), late) is None

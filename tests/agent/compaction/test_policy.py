@@ -89,7 +89,7 @@ def test_the_thresholds_of_preparation_and_pause_follow_the_trigger() -> None:
 
 
 def test_a_window_with_little_room_above_the_trigger_prepares_before_it() -> None:
-    small = replace(LIMITS, window=100_000)  # of which 84,000 are for the prompt, and 1 % margin
+    small = replace(LIMITS, window=100_000)  # of which 84,000 are for the request, and 1 % margin
     assert small.request_limit == 83_000
     assert Policy().prepare_tokens(small) == 68_000
     assert Policy().waiting_tokens(small) == 83_000

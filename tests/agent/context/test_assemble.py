@@ -68,7 +68,7 @@ def sent(made: Context, tools: list[Block] | None = None) -> list[tuple[str, lis
         (200_000, 4_096, 75_000, 4_096, 193_904),
     ],
 )
-def test_the_reply_has_room_beside_any_prompt(
+def test_the_reply_has_room_beside_any_request(
     window: int, max_output: int, budget: int, reserve: int, request_limit: int
 ) -> None:
     limits = Limits(window, max_output, budget, Factor(1.0, 0))
@@ -297,7 +297,7 @@ def test_a_new_chapter_leaves_the_blocks_before_it_alone() -> None:
     assert two.system[:3] == one.system[:3]
 
 
-def test_no_breakpoints_without_caching_or_for_a_prompt_sent_once() -> None:
+def test_no_breakpoints_without_caching_or_for_a_request_sent_once() -> None:
     request = assemble(context(user(1)))
     assert breakpoints(replace(request, once=True).body()) == []
 

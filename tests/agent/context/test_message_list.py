@@ -34,7 +34,7 @@ begun = st.builds(lambda first, rest: [*first, *rest], plain, histories)
 
 
 @given(begun)
-def test_messages_that_follow_one_by_one_give_the_facts_of_all(
+def test_messages_that_follow_one_by_one_give_the_aggregates_of_all(
     messages: list[AgentMessage],
 ) -> None:
     grown = MessageList()

@@ -236,7 +236,7 @@ async def test_stream_hands_over_text_before_the_answer_is_complete(
     assert seen == "First. Second."
 
 
-async def test_the_prompt_cache_is_asked_for_unless_the_prompt_is_sent_once(
+async def test_the_prompt_cache_is_asked_for_unless_the_request_is_sent_once(
     server: DemoServer, client: Client
 ) -> None:
     server.script.reply("Hi.", always=True)

@@ -1,4 +1,4 @@
-"""What servers say of a prompt that is too long, word for word, and what is taken from it."""
+"""What servers say of a request that is too long, word for word, and what is taken from it."""
 
 import time
 
@@ -18,7 +18,7 @@ VLLM = (
     "You passed 10000 input tokens and requested 1000 output tokens. However, the model's context "
     "length is only 9000 tokens, resulting in a maximum input length of 8000 tokens."
 )
-# What is said, and how much of the prompt the server would take; None where it does not tell.
+# What is said, and how much of the request the server would take; None where it does not tell.
 SAYINGS = [
     ("prompt is too long: 20000 tokens > 10000 maximum", 0.5),
     ("input length and `max_tokens` exceed context limit: 20000 + 1000 > 11000, decrease", 0.5),
@@ -46,7 +46,7 @@ SAYINGS = [
 
 @pytest.mark.parametrize("status", [400, 413, 422, 500])
 @pytest.mark.parametrize(("said", "share"), SAYINGS)
-async def test_a_prompt_that_is_too_long_is_recognised(
+async def test_a_request_that_is_too_long_is_recognised(
     server: DemoServer, said: str, share: float | None, status: int
 ) -> None:
     server.script.error(status, message=said)

@@ -71,7 +71,7 @@ def test_what_was_counted_is_not_counted_again() -> None:
     assert counted == [10] * 50
 
 
-def test_an_unanswered_call_has_at_least_its_prompt() -> None:
+def test_an_unanswered_call_has_at_least_its_request() -> None:
     block = {"type": "text", "text": LONG}
     request = Request("m", 100, [block], [{"role": "user", "content": [block]}])
     usage = OpenCall(request, Reply()).estimate(FACTOR, COUNTER)

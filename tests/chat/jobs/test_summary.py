@@ -248,7 +248,7 @@ def test_work_that_keeps_the_worker_from_all_else_keeps_its_lease(
         assert over.wait(PATIENCE)
         raise AgentError(ErrorCode.OVERLOADED, "The test is over.")
 
-    monkeypatch.setattr(jobs, "compact_context", calculate)
+    monkeypatch.setattr(jobs, "run_compaction", calculate)
     pk = opened(talk)
     with ThreadPoolExecutor(1) as worker:
         done = worker.submit(work, pk)
@@ -396,7 +396,7 @@ def test_the_summary_model_writes_summaries(
         (Method.CHUNKS, {"policy": {"engine": Method.CHUNKS}}),
     ],
 )
-def test_the_preview_names_the_engine_that_runs(
+def test_the_preview_names_the_method_that_runs(
     talk: Conversation, model_server: DemoServer, settings: Any, method: Method, values: Any
 ) -> None:
     settings.COMPACTION = settings.COMPACTION | values.get("policy", {})
@@ -499,7 +499,7 @@ async def test_what_a_worker_asks_for_passes_the_same_check_as_a_turns_request(
 # --- What no server has reported ------------------------------------------------------------------
 
 
-def test_a_summary_that_is_cancelled_before_its_server_says_anything_costs_its_prompt(
+def test_a_summary_that_is_cancelled_before_its_server_says_anything_costs_its_request(
     talk: Conversation, model_server: DemoServer
 ) -> None:
     gate = model_server.script.stall(when=is_summary)

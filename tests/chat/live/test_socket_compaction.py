@@ -390,7 +390,7 @@ async def test_the_summariser_reads_what_an_attached_text_says(chat: Chat) -> No
 # --- Overflow -------------------------------------------------------------------------------------
 
 
-async def test_a_prompt_that_the_server_finds_too_long_is_compacted_and_answered(
+async def test_a_request_that_the_server_finds_too_long_is_compacted_and_answered(
     chat: Chat,
 ) -> None:
     await chat.start([long_text(n) for n in range(1, 7)])

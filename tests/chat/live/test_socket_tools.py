@@ -62,7 +62,7 @@ class Lookup:
 def lookup(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lookup]:
     """The tool `lookup`, beside the built-in ones."""
     tool, made = Tool("lookup", "Looks a key up.", SCHEMA), Lookup()
-    monkeypatch.setattr(tools, "BUILT_IN", (*tools.OWN_TOOLS, tool))
+    monkeypatch.setattr(tools, "OWN_TOOLS", (*tools.OWN_TOOLS, tool))
     monkeypatch.setattr(registry, "HANDLERS", (*registry.HANDLERS, (tool, made)))
     yield made
     made.gate.set()

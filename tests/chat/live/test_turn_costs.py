@@ -81,7 +81,7 @@ async def test_a_stream_that_is_cut_is_booked_too(chat: Chat, tab: Tab) -> None:
     assert used(message).output_tokens >= LEAST
 
 
-async def test_an_answer_that_had_not_begun_costs_its_prompt_and_does_not_feed_the_meter(
+async def test_an_answer_that_had_not_begun_costs_its_request_and_does_not_feed_the_meter(
     chat: Chat, tab: Tab
 ) -> None:
     gate = chat.script.stall()
@@ -156,7 +156,7 @@ async def test_an_answer_whose_end_cannot_be_stored_whole_is_booked_from_its_che
     await booked(chat)
 
 
-def test_a_process_that_is_killed_at_once_leaves_the_cost_of_the_prompt(user: User) -> None:
+def test_a_process_that_is_killed_at_once_leaves_the_cost_of_the_request(user: User) -> None:
     make_profile(**PRICES)
     talk = make_conversation(owner=user, messages=2)
     requests.send_message(

@@ -267,7 +267,7 @@ def test_the_page_names_what_cannot_be_stored(
 
 
 def stale(conversation: Conversation, text: str = "So far") -> Turn:
-    """A turn whose owner is gone, with a checkpoint."""
+    """A turn whose holder is gone, with a checkpoint."""
     turn = turns.begin_turn(conversation, Turn.Kind.ANSWER, HOLDER)
     message = answer_row(turn)
     turns.checkpoint([turn.pk], [(message.pk, text, lambda: None)])
@@ -335,7 +335,7 @@ def wait_for_lease() -> None:
     connection.close()
 
 
-def test_an_owner_that_was_given_up_stores_the_whole_answer_once(user: Any) -> None:
+def test_a_holder_that_was_given_up_stores_the_whole_answer_once(user: Any) -> None:
     conversation = make_conversation(owner=user, messages=2)
     turn = stale(conversation, "Beg")
     assert sweep.sweep() == 1
@@ -355,7 +355,7 @@ def test_an_owner_that_was_given_up_stores_the_whole_answer_once(user: Any) -> N
     assert conversation.input_tokens == Usage(5).request_tokens, "charged once"
 
 
-def test_an_owner_that_was_given_up_stops_for_the_next_turn(user: Any) -> None:
+def test_a_holder_that_was_given_up_stops_for_the_next_turn(user: Any) -> None:
     conversation = make_conversation(owner=user, messages=2)
     turn = stale(conversation, "Beg")
     assert sweep.sweep() == 1
@@ -375,7 +375,7 @@ def test_the_sweep_wakes_when_the_earliest_lease_ends(user: Any) -> None:
     assert sweep.seconds_to_next() == sweep.SHORTEST_WAIT
 
 
-def test_a_dead_owner_is_found_within_the_lease_that_is_promised() -> None:
+def test_a_dead_holder_is_found_within_the_lease_that_is_promised() -> None:
     granted = (turns.next_lease_end() - timezone.now()).total_seconds()
     assert granted + sweep.SHORTEST_WAIT < settings.LEASE_SECONDS
 

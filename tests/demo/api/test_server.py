@@ -312,7 +312,7 @@ async def test_the_demo_model_is_listed_with_its_window(client: AsyncAnthropic) 
         await client.models.retrieve("claude-unknown")
 
 
-async def test_a_prompt_over_the_window_of_a_listed_model_is_too_long() -> None:
+async def test_a_request_over_the_window_of_a_listed_model_is_too_long() -> None:
     with DemoServer(models=[ListedModel(id="claude-test", window=200)]) as server:
         async with AsyncAnthropic(
             max_retries=0, base_url=server.base_url, api_key="test"

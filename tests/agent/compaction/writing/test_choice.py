@@ -79,7 +79,7 @@ def jobs(draw: st.DrawFn) -> Job:
 
 @given(jobs())
 @settings(max_examples=100, suppress_health_check=[HealthCheck.filter_too_much])
-def test_the_engine_that_is_named_before_is_the_one_that_writes(job: Job) -> None:
+def test_the_method_that_is_named_before_is_the_one_that_writes(job: Job) -> None:
     choice = choose(job)
     written = asyncio.run(summarise(job))
     event(f"{choice.method}: {choice.reason}")

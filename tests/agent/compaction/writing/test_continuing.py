@@ -16,7 +16,7 @@ from agent.compaction.writing.job import WrittenSummary, choose_form
 from agent.model.client import Client
 from demo.api.protocol import ScriptedReply
 from demo.api.server import DemoServer
-from tests.agent.compaction.jobs import chapter, job, prompt
+from tests.agent.compaction.jobs import chapter, job, text_of
 from tests.agent.conversations import text
 
 METHODS = [Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_OVERSIZED]
@@ -50,7 +50,7 @@ async def test_the_rest_is_asked_for_and_nothing_is_missing(
     assert "Pending: write the notes to\n" not in made.text
     assert written.audit["unwritten"] == []
     assert (written.method, written.calls, written.rejected) == (method, 2, 0)
-    first, second = map(prompt, server.script.requests)
+    first, second = map(text_of, server.script.requests)
     assert "<written>" not in first
     assert f"<written>\n{BROKEN.partition('## Progress')[0].strip()}\n</written>" in second
     assert "write them all: “## Progress”, “## Files and artifacts”, “## Errors" in second
@@ -104,7 +104,7 @@ async def test_in_parts_each_may_be_cut_and_all_together_are_bounded(
 ) -> None:
     server.script.reply(cut(BROKEN), always=True)
     written = await write(client, Method.CHUNKS, input_characters=3_000)
-    parts = [request for request in server.script.requests if "<written>" not in prompt(request)]
+    parts = [request for request in server.script.requests if "<written>" not in text_of(request)]
     assert len(parts) > 3
     assert len(server.script.requests) - len(parts) == written.continued == MOST_CONTINUED
     assert written.audit["unwritten"] == ["Progress", *MISSING]

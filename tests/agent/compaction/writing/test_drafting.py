@@ -109,7 +109,7 @@ async def run(
 HISTORY = exchanges(3)
 
 
-# --- The prompt -----------------------------------------------------------------------------------
+# --- The text -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("form", "headings"), [("full", 10), ("short", 6)])
@@ -529,8 +529,8 @@ async def test_hundreds_of_parts_are_not_begun(server: DemoServer, client: Clien
 
 def assert_every_call_fits(server: DemoServer, window: int) -> None:
     for request in server.script.requests:
-        prompt = COUNTER.count(request.system_text) + COUNTER.count(request.last_user_text)
-        assert prompt + request.body["max_tokens"] <= window
+        asked = COUNTER.count(request.system_text) + COUNTER.count(request.last_user_text)
+        assert asked + request.body["max_tokens"] <= window
 
 
 async def test_models_that_think_have_room_for_it(server: DemoServer, client: Client) -> None:

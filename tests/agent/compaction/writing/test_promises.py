@@ -21,7 +21,7 @@ from agent.context.summary import CURRENT_WORK
 from agent.messages import AgentMessage, RawTokens, plain_text
 from agent.model.client import Client
 from demo.api.server import DemoServer
-from tests.agent.compaction.jobs import chapter, job, prompt
+from tests.agent.compaction.jobs import chapter, job, text_of
 from tests.agent.conversations import COUNTER, assistant, call, message, result, text, user
 
 GOALS, DECISIONS, FACTS = "Goal and constraints", "Decisions", "Facts and values"
@@ -269,8 +269,8 @@ async def test_the_prompt_says_it_the_request_allows_it_and_a_good_reply_is_kept
     (request,) = server.script.requests
     assert request.body["system"][0]["text"] == SKILLS[form].text
     assert promise.wording in flat(SKILLS[form])
-    assert promise.sent in prompt(request)
-    assert promise.not_sent not in prompt(request)
+    assert promise.sent in text_of(request)
+    assert promise.not_sent not in text_of(request)
     summary = render(written)
     lines = summary.splitlines()
     assert [line for line in lines if line in promise.kept] == [*promise.kept]

@@ -18,7 +18,7 @@ from agent.model.client import Client
 from agent.tokens import Factor
 from demo.api.protocol import ScriptedReply
 from demo.api.server import DemoServer
-from tests.agent.compaction.jobs import HISTORY, LIMITS, chapter, job, prompt
+from tests.agent.compaction.jobs import HISTORY, LIMITS, chapter, job, text_of
 from tests.agent.conversations import COUNTER, assistant, text, user
 
 SHORT = SKILLS[ChapterForm.SHORT]
@@ -77,8 +77,8 @@ async def test_the_request_asks_for_the_five_parts_and_for_what_fits(
     written = await write(client)
     (request,) = server.script.requests
     assert request.body["system"][0]["text"] == SHORT.text
-    assert f"at most {int(SHORT_TOKENS * 0.8 * 0.6)} words" in prompt(request)
-    assert "one bullet a heading" not in prompt(request)
+    assert f"at most {int(SHORT_TOKENS * 0.8 * 0.6)} words" in text_of(request)
+    assert "one bullet a heading" not in text_of(request)
     assert re.findall("^## (.+)$", SHORT.text, re.M) == [
         "Goal and constraints",
         INSTRUCTIONS,  # are pinned, and no part of it
@@ -96,7 +96,7 @@ async def test_what_is_shorter_at_the_second_attempt_is_taken_whole(
     server.script.reply(TOO_LONG)
     server.script.reply(FITTING)
     written = await write(client)
-    first, second = map(prompt, server.script.requests)
+    first, second = map(text_of, server.script.requests)
     assert "too long" not in first
     assert "thrown away. Write the whole record again within the limit" in second
     assert "- Check number 249 passed [#2]" not in second, "as many as there is room for"
@@ -114,7 +114,7 @@ async def test_parts_are_merged_before_anything_is_cut(client: Client, server: D
     server.script.reply(TOO_LONG, always=True)
     by_parts = policy(Method.CHUNKS, input_characters=10_000)
     written = await write(client, messages=history, policy=by_parts)
-    *parts, merge, again = map(prompt, server.script.requests)
+    *parts, merge, again = map(text_of, server.script.requests)
     assert len(parts) == 2
     assert all(half[-1] in merge for half in halves)
     assert "too long" in again

@@ -378,7 +378,7 @@ def test_a_slow_answer_or_tool_is_no_pause_of_the_users(user: User) -> None:
     assert preparations.find_pause(load_state(conversation.pk)) is None
 
 
-def test_where_the_site_says_so_no_prompt_is_cached_for_an_hour(user: User, settings: Any) -> None:
+def test_where_the_site_says_so_no_request_is_cached_for_an_hour(user: User, settings: Any) -> None:
     conversation = filled(user, 0.50)
     earlier = timezone.now() - timedelta(minutes=20)
     change_messages(

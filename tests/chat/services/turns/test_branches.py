@@ -336,7 +336,7 @@ def test_a_summary_of_another_branch_is_kept(talk: Conversation) -> None:
 
 
 @pytest.mark.parametrize(("again", "left"), [(1, 10), (2, 11)])
-def test_after_the_last_message_its_nearest_version_is_shown(
+def test_after_the_last_message_its_nearest_variant_is_shown(
     talk: Conversation, again: int, left: int
 ) -> None:
     for _ in range(again):
@@ -345,14 +345,14 @@ def test_after_the_last_message_its_nearest_version_is_shown(
     assert shown(talk) == [*range(1, 10), left]
 
 
-def test_after_the_first_version_the_next_one_is_shown(talk: Conversation) -> None:
+def test_after_the_first_variant_the_next_one_is_shown(talk: Conversation) -> None:
     newest = answer(regenerate(talk, 10))
     switch(talk, 10)
     delete(talk, 10)
     assert shown(talk) == [*range(1, 10), newest.number]
 
 
-def test_the_way_to_a_version_is_drawn_anew_when_its_neighbour_was_deleted(
+def test_the_way_to_a_variant_is_drawn_anew_when_its_neighbour_was_deleted(
     talk: Conversation,
 ) -> None:
     """Two of two before and after: only the neighbour differs."""
