@@ -39,9 +39,9 @@ def build_api_messages(
 
     What the model wrote goes back as it came, kinds of blocks that nobody knows yet too, in the
     running turn and in messages numbered `own_from` or higher: what is older may be from another
-    server or after another request, and of that goes what every request may hold, the rest as text.
-    No thinking of messages before `own_from`, and unless that of `all_turns` is sent, none outside
-    the running turn."""
+    server or under another system prompt, and of that goes what every request may hold, the rest as
+    text. No thinking of messages before `own_from`, and unless that of `all_turns` is sent, none
+    outside the running turn."""
     if all_turns:
         merged = merge_neighbours(_convert(history, declared, own_from, thinking_after=0))
         return _pair(merge_neighbours(drop_misplaced_thinking(merged)))
@@ -153,7 +153,7 @@ def _sent_block(
     own: bool,
 ) -> Block | None:
     """One block as it is sent back, or None. `names` maps the ids of undeclared calls to names.
-    `own`: its message is of this server's, after the request that is sent."""
+    `own`: its message is of this server's, under the system prompt that is sent."""
     kind = block.get("type", "")
     from_model = role == "assistant"
     if kind == "text":

@@ -73,7 +73,7 @@ class Context:
     memory: str = ""  # what the model is told about the user, in every conversation
     project: str = ""  # what it is told in every conversation of a project
     files: AgentMessage | None = None  # the project's, sent before all other messages
-    # What is older was written after another request: no thinking of that is sent, see
+    # What is older was written under another system prompt: no thinking of that is sent, see
     # `agent.context.api_messages.build_api_messages`.
     thinking_from: int = 0
     show_thinking: bool = False  # newer models hide it unless asked

@@ -551,8 +551,8 @@ def test_a_model_that_keeps_thinking_gets_that_of_all_turns() -> None:
     assert thoughts(kept()) == 3
     over = [message(8, "assistant", [thinking("Last."), text("Done.")]), user(9)]
     assert thoughts(kept(*over)) == 4
-    assert thoughts(kept(*over, thinking_from=5)) == 2, "the request was another before"
-    assert thoughts(kept(*over, omitted=2)) == 0, "the request is another now"
+    assert thoughts(kept(*over, thinking_from=5)) == 2, "the system prompt was another before"
+    assert thoughts(kept(*over, omitted=2)) == 0, "the system prompt is another now"
 
 
 @pytest.mark.parametrize(
