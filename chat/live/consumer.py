@@ -195,14 +195,20 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.close(SIGNED_OUT)
 
     async def _resync(self) -> None:
-        """Events may have been lost: send what is stored."""
+        """Events may have been lost: send what is stored. Where that fails the page would stay as
+        it is, so its socket is closed; it opens another by itself."""
         if self._signed_out:
             return
         try:
             await self._send_state()
             await self._send_snapshot()
         except UNAVAILABLE:
-            await self.close(TRY_AGAIN)  # the page reconnects by itself
+            await self.close(TRY_AGAIN)
+        except Conversation.DoesNotExist:
+            await self.close(NOT_FOUND)
+        except Exception:
+            log.exception("resync failed", conversation=str(self.conversation_id))
+            await self.close(TRY_AGAIN)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         client_id = None

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from channels.layers import get_channel_layer
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
@@ -19,7 +20,9 @@ from agent.model.unreported import Spent
 from chat.db.threads import in_db
 from chat.live import consumer, snapshot
 from chat.models import Compaction, Message, Turn
+from chat.protocol.broadcast import conversation_group
 from chat.protocol.events import Snapshot
+from chat.protocol.local_layer import RESYNC
 from chat.queries import schema
 from chat.queries.schema import Misfit, MisfitKind
 from chat.services.summary import compaction_jobs, preparations
@@ -130,6 +133,32 @@ async def test_a_socket_whose_opening_failed_hears_nothing_any_more(
     await other.next("turn.finished")
     assert tab.frames == []
     assert tab.communicator.output_queue.empty()
+
+
+def delete_the_conversation(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    chat.conversation.delete()
+
+
+def break_the_snapshot(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "build_snapshot", fail)
+
+
+async def fail(conversation_id: UUID) -> Snapshot:
+    raise ValueError("a bug")
+
+
+@pytest.mark.parametrize(
+    ("act", "code"), [(delete_the_conversation, 4404), (break_the_snapshot, 1013)]
+)
+async def test_a_socket_that_cannot_be_told_what_it_missed_is_closed(
+    chat: Chat, act: Callable[..., None], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tab = await chat.open()
+    group = conversation_group(chat.conversation.pk)
+    await in_db(act, chat, monkeypatch)
+    await asyncio.to_thread(get_channel_layer().deliver, group, RESYNC)
+    await tab.until(lambda: tab.closed_with)
+    assert tab.closed_with == code
 
 
 async def fail_as_a_database_that_is_away(conversation_id: UUID) -> Snapshot:
