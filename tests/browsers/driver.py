@@ -205,9 +205,14 @@ class Window:
         def stands_still() -> str | None:
             nonlocal place
             found, before = self.find(selector), place
-            place = self.run(
-                "return JSON.stringify(arguments[0].getBoundingClientRect())", {ELEMENT: found}
-            )
+            try:
+                place = self.run(
+                    "return JSON.stringify(arguments[0].getBoundingClientRect())", {ELEMENT: found}
+                )
+            except DriverError as error:
+                if "stale element" not in str(error):
+                    raise
+                return None  # drawn anew meanwhile
             return found if place == before else None
 
         found = wait_for(stands_still)
