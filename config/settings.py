@@ -206,10 +206,10 @@ CHANNEL_LAYERS = {
 # --- Celery ---------------------------------------------------------------------------------------
 
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
-# In the embedded profile, how often (s) the worker looks into the queue in memory: a task waits 25
-# ms for it, and an idle server takes 2 ms of processor time a second.
+# In the embedded profile, how often (s) the worker looks into the queue in memory: a task waits 50
+# ms for it, and an idle server takes 2 ms of processor time a second for it.
 CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {"socket_connect_timeout": 2, "socket_timeout": 10} if SCALED else {"polling_interval": 0.05}
+    {"socket_connect_timeout": 2, "socket_timeout": 10} if SCALED else {"polling_interval": 0.1}
 )
 # A turn waits until its task is queued: rather than wait long, it goes on without the task.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}

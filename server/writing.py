@@ -6,7 +6,8 @@
 import struct
 
 # The extension's name in a websocket's scope. It takes the text of a frame in UTF-8 and writes it
-# at once, or returns False where only `send` can: it waits for slow readers, and knows closed ones.
+# at once, also behind what a slow reader has not taken yet. It returns False where the socket is
+# not open any more: `send` knows what to do then.
 WRITE = "everlong.write"
 
 

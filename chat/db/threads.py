@@ -33,7 +33,7 @@ UNAVAILABLE = (OperationalError, InterfaceError)
 RETRY_SECONDS = 1.0
 # PostgreSQL's codes.
 DISK_FULL, NO_TABLE, NO_COLUMN = "53100", "42P01", "42703"
-THREADS_FULL = gettext_noop(
+NO_SPACE = gettext_noop(
     "The server's disk is full, so nothing can be stored. An administrator has to free some space."
 )
 UNWRITABLE = gettext_noop(
@@ -101,7 +101,7 @@ def explain_unavailable(error: BaseException) -> str:
     if is_misfit(error):
         return MISFIT
     if "database or disk is full" in said or getattr(error.__cause__, "sqlstate", "") == DISK_FULL:
-        return THREADS_FULL
+        return NO_SPACE
     return UNWRITABLE if "disk I/O error" in said or "readonly database" in said else AWAY
 
 

@@ -191,7 +191,7 @@ class AnswerSteps:
     async def _learned_window(state: RequestState) -> bool:
         """Whether the model's window, which was assumed, turns out to be smaller: in the first
         seconds of a new site nobody has read the server's list of models."""
-        if not state.profile._state.adding:
+        if not state.profile._state.adding:  # it is stored: nothing is assumed
             return False
         await model_profiles.refresh_profiles()
         known = await in_db_with_retries(load_profile, state.profile.name)

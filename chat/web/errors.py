@@ -13,7 +13,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.views import defaults
 
 from chat.db.outages import DATABASE
-from chat.db.threads import MISFIT, THREADS_FULL, UNAVAILABLE, explain_unavailable, is_misfit
+from chat.db.threads import MISFIT, NO_SPACE, UNAVAILABLE, explain_unavailable, is_misfit
 from chat.queries import schema
 
 Respond = Callable[[HttpRequest], Any]
@@ -29,7 +29,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
         DATABASE.note_failure(error)
         words = explain_unavailable(error)
     elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        words = THREADS_FULL
+        words = NO_SPACE
     else:
         return defaults.server_error(request)
     return _explain(request, words)

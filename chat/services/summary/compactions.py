@@ -204,10 +204,10 @@ def announce_end(compaction: Compaction) -> None:
     swapped_in = (
         compaction.status == Compaction.Status.COMPLETED and compaction.origin != Origin.REBUILT
     )
-    group = conversation_group(compaction.conversation_id)
     if compaction.turn_id is None and swapped_in and compaction.origin == Origin.REWRITE:
-        emit_later(group, lambda: from_rows.summary_changed(compaction))
+        tell_change(compaction)
     elif compaction.turn_id is not None or swapped_in:
+        group = conversation_group(compaction.conversation_id)
         emit_later(group, lambda: from_rows.compression_completed(compaction))
     if swapped_in and (left := compaction.audit.get("left")):
         metrics.STATEMENTS_LEFT.inc(len(left))
@@ -215,6 +215,12 @@ def announce_end(compaction: Compaction) -> None:
         lambda: compaction_ended.send(Compaction, compaction=compaction), robust=True
     )
     log.info("compaction ended", **describe_for_log(compaction))
+
+
+def tell_change(current: Compaction) -> None:
+    """Tell the page that the current version says something else."""
+    group = conversation_group(current.conversation_id)
+    emit_later(group, lambda: from_rows.summary_changed(current))
 
 
 def describe_for_log(compaction: Compaction) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from chat.engine.recent_messages import read_original, to_agent_message
 from chat.engine.state import RequestState, load_state, policy_for
 from chat.models import Compaction, Conversation, Message
 from chat.protocol import from_rows
-from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.protocol.broadcast import conversation_group, emit
 from chat.queries import summary_versions, tree
 from chat.services.summary import compactions
 from chat.services.summary.compaction_jobs import SummaryTask, covers_the_same
@@ -120,7 +120,7 @@ def _change_versions(
     current = compactions.restate_current(conversation)
     affected = current is not None and current in changed
     if current and affected:
-        tell_change(current)
+        compactions.tell_change(current)
     return affected
 
 
@@ -137,12 +137,6 @@ def _restate(conversation: Conversation, versions: list[Compaction], *fields: st
         rendered = render_chapters(chapters, policy, limits, model_server.get_counter())
         version.summary = rendered.text if chapters else ""
     Compaction.objects.bulk_update(versions, ["chapters", "summary", *fields])
-
-
-def tell_change(current: Compaction) -> None:
-    """Tell the page that the current version says something else."""
-    group = conversation_group(current.conversation_id)
-    emit_later(group, lambda: from_rows.summary_changed(current))
 
 
 # --- Written again --------------------------------------------------------------------------------
@@ -267,7 +261,7 @@ def _store_filled(conversation: Conversation, filled: list[Compaction]) -> Reque
     """Store them and tell the page. The conversation as it is then."""
     _restate(conversation, filled)
     if current := compactions.restate_current(conversation):
-        tell_change(current)
+        compactions.tell_change(current)
     state = load_state(conversation.pk)
     emit(conversation_group(conversation.pk), from_rows.context_usage(state))
     return state

@@ -30,7 +30,7 @@ from chat.engine.state import load_state
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Turn
 from chat.protocol import from_rows
-from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.protocol.broadcast import conversation_group, emit
 from chat.protocol.events import CompactionReverted
 from chat.queries import summary_versions
 from chat.services.library.conversations import change_settings, refuse_if_busy
@@ -185,9 +185,8 @@ def store_edit(
         after = load_state(conversation.pk)
         version.tokens_after = after.used
         version.save(update_fields=["tokens_after"])
-        group = conversation_group(conversation.pk)
-        emit_later(group, lambda: from_rows.summary_changed(version))
-        emit(group, from_rows.context_usage(after))
+        compactions.tell_change(version)
+        emit(conversation_group(conversation.pk), from_rows.context_usage(after))
     return version
 
 

@@ -153,7 +153,7 @@ def delete_message(user: User, conversation_id: UUID, message_id: int) -> bool:
         change_history(conversation)
         current = compactions.restate_current(conversation)
         if rested and current:
-            gaps.tell_change(current)
+            compactions.tell_change(current)
         if sibling:
             _show_branch(conversation, tree.find_newest_leaf(sibling))
             _choose_summary(conversation)

@@ -66,7 +66,7 @@ export async function isOffline() {
 
 const pause = () => new Promise((done) => setTimeout(() => done(true), AT_ONCE / 2));
 
-/** Where there is no socket, on the start page: showWords that the network is away, and that it is back. */
+/** Where there is no socket, on the start page: say that the network is away, and that it is back. */
 export function watchNetwork(signal) {
   const offline = async () => (await isOffline()) && showConnection("offline");
   addEventListener("offline", offline, { signal });

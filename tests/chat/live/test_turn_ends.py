@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from agent.messages import Usage
 from chat.db.outages import DATABASE
-from chat.db.threads import AWAY, THREADS, THREADS_FULL, UNWRITABLE, explain_unavailable, in_db
+from chat.db.threads import AWAY, NO_SPACE, THREADS, UNWRITABLE, explain_unavailable, in_db
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.models.notices import Notice
@@ -236,7 +236,7 @@ async def test_an_answer_waits_in_memory_until_the_database_takes_it(
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ("database or disk is full", THREADS_FULL),
+        ("database or disk is full", NO_SPACE),
         ("disk I/O error", UNWRITABLE),
         ("attempt to write a readonly database", UNWRITABLE),
         ("database is locked", AWAY),
