@@ -1,11 +1,136 @@
-"""The user model, and the link that creates the first account."""
+"""People, what their groups allow them, how they come in, and the record of administration."""
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, Group
 from django.db import models
 
 
 class User(AbstractUser):
-    """A person with an account. Our own class, because a user model cannot be swapped later."""
+    """A person with an account. Our own class, because a user model cannot be swapped later.
+
+    Roles: a superuser is an administrator; somebody else who is `is_staff` is an operator.
+    """
+
+    language = models.CharField(
+        max_length=20, blank=True, default="", db_default="", help_text="Empty: the browser's."
+    )
+    appearance = models.CharField(
+        max_length=5,
+        blank=True,
+        default="",
+        db_default="",
+        choices=[("light", "light"), ("dark", "dark")],
+        help_text="Empty: the system's.",
+    )
+    default_model = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of new conversations; empty: the group's, or the site's.",
+    )
+    held = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Nothing of this account is deleted for being old.",
+    )
+
+
+class GroupPolicy(models.Model):
+    """What the members of a group may use. Somebody of several groups with a policy may use what
+    any of them allows; somebody of none, everything. Names are plain values: the rows that they
+    name belong to another package."""
+
+    group = models.OneToOneField(Group, on_delete=models.CASCADE, related_name="policy")
+    model_names = models.JSONField(null=True, blank=True, help_text="Null: all.")
+    tool_groups = models.JSONField(null=True, blank=True, help_text="Such as web; null: all.")
+    mcp_servers = models.JSONField(null=True, blank=True, help_text="Their names; null: all.")
+    default_model = models.CharField(
+        max_length=200, blank=True, help_text="Of new conversations; empty: the site's."
+    )
+    retention_days = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Conversations without a message for so long are deleted; empty: as the site "
+        "says. Of several groups the longest counts.",
+    )
+
+    class Meta:
+        verbose_name_plural = "group policies"
+
+    def __str__(self) -> str:
+        return f"policy of {self.group}"
+
+
+class Invitation(models.Model):
+    """A link by which one person may make an account. Only the token's hash is kept."""
+
+    token_hash = models.CharField(max_length=64, unique=True, help_text="SHA-256 in hexadecimal.")
+    group = models.ForeignKey(
+        Group, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    email = models.EmailField(blank=True, help_text="Whom it is for; empty: whoever has it.")
+    created_by = models.ForeignKey(
+        User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+    used_by = models.ForeignKey(
+        User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+
+    def __str__(self) -> str:
+        return f"invitation {self.pk}"
+
+
+class AccessToken(models.Model):
+    """A key by which a person's own programs read what is theirs. Only its hash is kept."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="access_tokens")
+    name = models.CharField(max_length=100)
+    token_hash = models.CharField(max_length=64, unique=True, help_text="SHA-256 in hexadecimal.")
+    shown = models.CharField(max_length=12, help_text="How it begins, to be known by.")
+    scopes = models.JSONField(default=list, help_text="What it may be used for.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"access token {self.shown}…"
+
+
+class AuditEntry(models.Model):
+    """One act of administration, or one reading of another person's conversation. Rows are only
+    added. They hold ids and names of fields, no titles and no contents."""
+
+    at = models.DateTimeField(auto_now_add=True)
+    actor = models.ForeignKey(
+        User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    act = models.CharField(max_length=40)
+    target_kind = models.CharField(max_length=40, blank=True)
+    target_id = models.CharField(max_length=64, blank=True)
+    owner = models.ForeignKey(
+        User,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Whose account or conversation it concerns.",
+    )
+    reason = models.CharField(max_length=500, blank=True)
+    changed = models.JSONField(default=list, blank=True, help_text="Names of fields.")
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        indexes = [
+            models.Index(fields=["-at"], name="audit_time"),
+            models.Index(fields=["owner", "-at"], name="audit_owner"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.act} {self.target_kind} {self.target_id}"
 
 
 class SetupLink(models.Model):

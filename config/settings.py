@@ -79,6 +79,7 @@ PORT = env.int("PORT", 8000, least=1, most=65535)
 
 INSTALLED_APPS = [
     "accounts",
+    "spending",
     "chat",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -88,6 +89,10 @@ INSTALLED_APPS = [
     "config.apps.StaticFilesConfig",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.usersessions",
     "channels",
     "csp",
     "django_htmx",
@@ -370,6 +375,6 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         name: {"level": LOG_LEVEL}
-        for name in ("accounts", "agent", "chat", "config", "demo", "server")
+        for name in ("accounts", "agent", "chat", "config", "demo", "server", "spending")
     },
 }

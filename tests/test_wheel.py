@@ -71,7 +71,7 @@ def files(directory: Path) -> set[str]:
 def test_it_holds_every_file_of_the_rooms_and_nothing_else(unpacked: Path) -> None:
     """Also those of tomorrow: nothing is listed by name."""
     there = {name for name in files(unpacked) if not name.startswith("everlong-")}
-    rooms = ("accounts", "agent", "chat", "config", "demo", "server")
+    rooms = ("accounts", "agent", "chat", "config", "demo", "server", "spending")
     expected = {f"{room}/{name}" for room in rooms for name in files(ROOT / room)}
     for folder in ("templates", "static", "locale"):
         expected |= {f"config/{folder}/{name}" for name in files(ROOT / folder)}

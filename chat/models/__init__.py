@@ -4,6 +4,7 @@ Message content is immutable: an edit or a retry makes a sibling and switches wh
 Only `chat.services` writes.
 """
 
+from chat.models.announcement import Announcement
 from chat.models.attachment import Attachment
 from chat.models.compaction import Compaction
 from chat.models.conversation import Conversation
@@ -14,9 +15,11 @@ from chat.models.model_profile import ModelProfile
 from chat.models.project import Project
 from chat.models.provider import Provider
 from chat.models.search_entry import SearchEntry
+from chat.models.share import Share
 from chat.models.turn import Turn
 
 __all__ = [
+    "Announcement",
     "Attachment",
     "CallEnd",
     "Compaction",
@@ -29,5 +32,6 @@ __all__ = [
     "Project",
     "Provider",
     "SearchEntry",
+    "Share",
     "Turn",
 ]

@@ -39,6 +39,9 @@ class Conversation(models.Model):
     temporary = models.BooleanField(
         default=False, help_text="Not listed; deleted when it is left, at the latest after a day."
     )
+    held = models.BooleanField(
+        default=False, db_default=False, help_text="Never deleted for being old."
+    )
     deleted_at = models.DateTimeField(
         null=True,
         blank=True,
