@@ -215,7 +215,8 @@ def open_request(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     and unless it needs a compaction first, open the rows of the answer and of the model call; an
     answer that the turn opened before is used again.
 
-    The caller's transaction holds the turn, and ends with this. Refused where its model is switched off.
+    The caller's transaction holds the turn, and ends with this. Refused where its model is switched
+    off.
     """
     profile = load_profile(turn.answering_model)
     asking.refuse_if_off(profile)

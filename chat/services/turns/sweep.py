@@ -41,10 +41,11 @@ SHORTEST_WAIT = 0.5  # seconds between two tries of a row that cannot be ended
 
 def sweep() -> int:
     """End turns and compactions whose lease has run out: a turn is interrupted with its text kept,
-    a compaction fails. End model calls that nobody waits for any more. Delete conversations and facts that were deleted and not restored, temporary
-    ones and unsent files after a day, and proposals for the memory after two weeks. Safe to run
-    anywhere at any time; returns how many it ended. A row that fails is logged and does not hold up
-    the others.
+    a compaction fails. End model calls that nobody waits for any more. Delete conversations and
+    facts that were deleted and not restored, temporary ones and unsent files after a day, and
+    proposals for the memory after two weeks. Safe to run anywhere at any time; returns how many
+    turns, compactions and rows it ended. A row that fails is logged and does not hold up the
+    others.
     """
     return (
         _end_abandoned()

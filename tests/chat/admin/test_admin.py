@@ -36,10 +36,11 @@ from chat.services.summary import compaction_jobs, summaries
 from config.version import VERSION
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
+from spending.models import ModelCall
 from tests.chat.factories import (
     MODEL,
     add_messages,
-    change_messages,
+    book_answer,
     hand_in,
     make_compaction,
     make_conversation,
@@ -183,11 +184,15 @@ def test_the_start_page_tells_who_spent_what_in_which_month(staff: Client) -> No
     now = timezone.localtime()
     last_month = now.replace(day=1) - timedelta(days=1)
     long_ago = now - timedelta(days=150)
-    change_messages(ada.messages.filter(number=2), cost=1.25)
-    change_messages(ada.messages.filter(number=4), cost=2.0, created_at=last_month)
-    change_messages(ben.messages.filter(number=2), cost=4.5)
-    change_messages(ben.messages.filter(number=4), cost=99.0, created_at=long_ago)
-    Compaction.objects.filter(pk=make_compaction(ada, through=2).pk).update(cost=0.5)
+    for talk, number, dollars, moment in (
+        (ada, 2, 1.25, now),
+        (ada, 4, 2.0, last_month),
+        (ben, 2, 4.5, now),
+        (ben, 4, 99.0, long_ago),
+    ):
+        call = book_answer(talk.messages.get(number=number), Usage(10, 1), dollars=dollars)
+        ModelCall.objects.filter(pk=call.pk).update(opened_at=moment)
+    ModelCall.objects.filter(compaction=make_compaction(ada, through=2).pk).update(cost=0.5)
     page = " ".join(html(staff.get(reverse("admin:index"))).split())
     table = page[page.index('id="report-people"') : page.index('id="report-faults"')]
     assert f"{now:%b %Y}" in table

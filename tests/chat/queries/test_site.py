@@ -8,9 +8,17 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
-from chat.models import Compaction, Conversation, Message, Turn
+from agent.messages import Usage
+from chat.models import Compaction, Conversation, Turn
 from chat.queries.site import FAULT_DAYS, SLOW_SECONDS, load_days, load_spans
-from tests.chat.factories import make_compaction, make_conversation, make_turn, make_user
+from spending.models import ModelCall
+from tests.chat.factories import (
+    book_answer,
+    make_compaction,
+    make_conversation,
+    make_turn,
+    make_user,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.on_both]
 
@@ -25,7 +33,8 @@ def talked(owner: User, moment: datetime, dollars: float) -> Conversation:
     row = make_conversation(owner, messages=2)
     Conversation.objects.filter(pk=row.pk).update(updated_at=moment)
     row.messages.update(created_at=moment)
-    Message.objects.filter(conversation=row, role="assistant").update(cost=dollars)
+    call = book_answer(row.messages.get(role="assistant"), Usage(100, 10), dollars=dollars)
+    ModelCall.objects.filter(pk=call.pk).update(opened_at=moment)
     return row
 
 
@@ -35,7 +44,8 @@ def test_spans_add_up_answers_compactions_and_people(user: User, noon: datetime)
     talked(make_user(), noon - timedelta(days=7), 4.0)
     talked(make_user(), noon - timedelta(days=30), 8.0)
     old = make_compaction(talked(user, noon, 0.0), through=1)
-    Compaction.objects.filter(pk=old.pk).update(cost=0.5, created_at=noon - timedelta(days=6))
+    calls = ModelCall.objects.filter(compaction=old.pk)
+    calls.update(cost=0.5, opened_at=noon - timedelta(days=6))
     spans = [(span.days, span.dollars, span.people) for span in load_spans()]
     assert spans == [(1, 1.0, 1), (7, 3.5, 1), (30, 7.5, 2)]
 
@@ -63,11 +73,11 @@ def test_days_count_what_failed_and_what_was_slow(user: User, noon: datetime) ->
     assert found == [(2, 0, 0), (0, 0, 0), (1, 1, 1), *[(0, 0, 0)] * (FAULT_DAYS - 3)]
 
 
-def test_the_report_takes_five_statements_and_reads_ranges_of_indexes(user: User) -> None:
+def test_the_report_takes_four_statements_and_reads_ranges_of_indexes(user: User) -> None:
     talked(user, timezone.now(), 1.0)
     with CaptureQueriesContext(connection) as captured:
         load_spans(), load_days()
-    assert len(captured) == 5
+    assert len(captured) == 4
     if connection.vendor == "sqlite":
         for query in captured:
             with connection.cursor() as cursor:

@@ -24,6 +24,7 @@ from chat.services.turns import requests, sweep
 from chat.services.turns.turns import NewMessage
 from chat.web import transcript
 from demo.api.script import is_chat
+from spending.models import ModelCall
 from tests.chat.counts import read_count
 from tests.chat.factories import (
     HOLDER,
@@ -541,7 +542,8 @@ def test_metrics_are_for_staff_and_for_who_has_the_token(user: User, settings: A
 def test_metrics_count_turns_compactions_and_degraded_modes(user: User, settings: Any) -> None:
     settings.METRICS_TOKEN = "a-token"
     conversation = make_conversation(owner=user, messages=6)
-    make_compaction(conversation, cost=0.25)
+    make_compaction(conversation)
+    ModelCall.objects.update(cost=0.25)
     make_turn(conversation, status="completed", notice=Notice.TRIMMED)
     make_turn(conversation, status="failed", notice=Notice.SERVERS_LEFT_OUT)
     metrics.REQUEST_REPAIRED.inc()
