@@ -18,7 +18,6 @@ from agent.loop import make_last_request
 from agent.messages import ApiMessage
 from agent.model.client import Client, import_sdk
 from agent.model.rules import find_violations
-from agent.model.unreported import Spent
 from agent.model_names import split_name
 from agent.tokens import TokenCounter
 from chat import metrics
@@ -67,9 +66,7 @@ def load_writer_endpoint(name: str) -> Endpoint:
     return Endpoint(settings.SUMMARY_BASE_URL, settings.SUMMARY_API_KEY)
 
 
-def new_client(
-    endpoint: Endpoint, spent: Spent | None = None, *, timeout: float | None = None
-) -> Client:
+def new_client(endpoint: Endpoint, *, timeout: float | None = None) -> Client:
     """A client for the running loop, to be closed by the caller. `timeout`: seconds without a
     byte."""
     return Client(
@@ -82,7 +79,6 @@ def new_client(
         retries=settings.MODEL_RETRIES,
         read=_read,
         check=_check,
-        spent=spent,
     )
 
 

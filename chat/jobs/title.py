@@ -9,12 +9,13 @@ from django.conf import settings
 from agent.context.request import Request
 from agent.errors import AgentError
 from agent.messages import Block
-from agent.model.unreported import Spent
 from chat.engine import model_server
 from chat.engine.providers import Endpoint
 from chat.models import Conversation, Message
+from chat.services.ledgers import JobLedger
 from chat.services.library import conversations
-from chat.services.turns import charges
+from spending.calls import CallDetails
+from spending.models import ModelCall
 
 log = structlog.get_logger(__name__)
 
@@ -34,22 +35,22 @@ def write_title(conversation_id: UUID) -> None:
         conversation=conversation, active=True, position__lt=2, left_out=False
     )
     texts = [row.text[:2_000] for row in opening.order_by("position")]
-    spent = Spent()
     model = settings.SUMMARY_MODEL or conversation.model
     try:
         endpoint = model_server.load_writer_endpoint(model)
-        title = async_to_sync(_ask_for_title)(endpoint, model, texts, spent)
+        kind = ModelCall.Kind.TITLE
+        ledger = JobLedger(CallDetails(conversation.owner_id, kind, model, conversation.pk))
+        title = async_to_sync(_ask_for_title)(endpoint, model, texts, ledger)
     except AgentError as error:
         log.warning("no title", conversation=str(conversation_id), reason=error.message)
         return
-    finally:
-        if spent or spent.open:
-            charges.charge_conversation(conversation.pk, spent)
     if title:
         conversations.set_suggested_title(conversation.pk, title)
 
 
-async def _ask_for_title(endpoint: Endpoint, model: str, texts: list[str], spent: Spent) -> str:
+async def _ask_for_title(
+    endpoint: Endpoint, model: str, texts: list[str], ledger: JobLedger
+) -> str:
     quoted = "\n\n".join(texts).replace("</conversation", "<\\/conversation")
     block: Block = {
         "type": "text",
@@ -61,9 +62,9 @@ async def _ask_for_title(endpoint: Endpoint, model: str, texts: list[str], spent
         system=[{"type": "text", "text": "You name conversations."}],
         messages=[{"role": "user", "content": [block]}],
     )
-    client = model_server.new_client(endpoint, spent)
+    client = model_server.new_client(endpoint)
     try:
-        reply = await client.complete(request)
+        reply = await client.complete(request, ledger)
     finally:
         await client.close()
     text = " ".join(b["text"] for b in reply.blocks if b["type"] == "text")
