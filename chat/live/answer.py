@@ -36,6 +36,7 @@ from chat.engine import model_server
 from chat.engine.model_profiles import load_profile
 from chat.engine.state import RequestState
 from chat.live import consent
+from chat.live.budget_queue import budget_queue, explain
 from chat.live.live_turn import LiveTurn
 from chat.live.waiting import compact_before_answer, prepare_between_rounds
 from chat.models import Turn
@@ -47,6 +48,7 @@ from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.requests import AnswerStart
 from chat.tools import mcp
 from chat.tools.registry import bind_tools
+from spending.budgets import BudgetExhausted
 
 log = structlog.get_logger(__name__)
 
@@ -73,6 +75,7 @@ class AnswerSteps:
         self._first_request: AnswerStart | None = begun
         self._count_answers = count_answers
         self._raw_request = RawTokens(0)
+        self._owner_id = begun.turn.conversation.owner_id
         self._container = ""
         self._tools_listed = False
         self._overflows = 0  # compactions after the API had called a request too long
@@ -160,9 +163,17 @@ class AnswerSteps:
         return opening
 
     async def _open_next_request(self, *, may_compact: bool = True) -> AnswerStart:
-        return await in_db_with_retries(
-            requests.open_next_request, self._live.turn_id, may_compact=may_compact
+        """Raises AgentError where a budget does not allow it."""
+        work = partial(
+            in_db_with_retries,
+            requests.open_next_request,
+            self._live.turn_id,
+            may_compact=may_compact,
         )
+        try:
+            return await budget_queue.begin(self._owner_id, work)
+        except BudgetExhausted as error:
+            raise await explain(error) from error
 
     def _prepare(self, state: RequestState) -> None:
         """After a round of tools: have the next summary written before the turn needs it."""

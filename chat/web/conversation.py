@@ -30,6 +30,7 @@ from chat.models import Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.protocol.zone import read_zone
+from chat.queries.budget_line import load_budget_line
 from chat.queries.recent import list_recent
 from chat.services.library import conversations, projects
 from chat.services.library.file_types import MAX_FILE_BYTES
@@ -70,6 +71,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
 
 def _render_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     """A page. The script that goes from one chat to another gets only what differs: no list."""
+    context |= {"budget_line": load_budget_line(get_user(request))}
     if is_from_htmx(request):
         return render(request, "chat/page/chat.html", context)
     return render(request, "chat/page.html", context | _list(request, context))
