@@ -205,8 +205,10 @@ def tell_used(state: BudgetState) -> None:
     """A call was refused: that a budget is used up is told once, though a little may be left."""
     for limit in find_limits(state.user_id):
         if (limit.user_id, limit.period, limit.unit) == (state.user_id, state.period, state.unit):
+            now = timezone.now()
             with transaction.atomic():
-                if counters.tell(limit, timezone.now(), USED_UP):
+                _lock(limit, now)
+                if counters.tell(limit, now, USED_UP):
                     _announce(state)
 
 

@@ -1,10 +1,10 @@
 """Which budgets hold for a person: read every two seconds at most, so that where there are none a
 call costs no statement."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from time import monotonic
 from typing import Any
 
 from django.db import transaction
@@ -75,13 +75,13 @@ def _find_own(user_id: int, key: tuple[str, str], rows: Sequence[_Row]) -> Limit
 def _load_budgets() -> _Rows:
     """All budgets by period and unit, in `ORDER`."""
     global _kept
-    if _kept is None or time.monotonic() - _kept[0] > KEPT_SECONDS:
+    if _kept is None or monotonic() - _kept[0] > KEPT_SECONDS:
         rows: _Rows = {}
         named = ("period", "unit", "group_id", "user_id", "limit")
         for period, unit, group_id, user_id, limit in Budget.objects.values_list(*named):
             most = None if limit is None else convert_limit(unit, limit)
             rows.setdefault((period, unit), []).append(_Row(group_id, user_id, most))
-        _kept = (time.monotonic(), {key: rows[key] for key in ORDER if key in rows})
+        _kept = (monotonic(), {key: rows[key] for key in ORDER if key in rows})
     return _kept[1]
 
 
@@ -91,11 +91,11 @@ def convert_limit(unit: str, limit: Decimal) -> int:
 
 
 @receiver([post_save, post_delete], sender=Budget, dispatch_uid="spending.limits.forget")
-def forget_budgets(**_: Any) -> None:
-    """Read the budgets anew when they are asked for next, after the commit."""
-    transaction.on_commit(_forget)
+def _forget_after_commit(**_: Any) -> None:
+    transaction.on_commit(forget_budgets)
 
 
-def _forget() -> None:
+def forget_budgets() -> None:
+    """Read the budgets anew when they are asked for next."""
     global _kept
     _kept = None
