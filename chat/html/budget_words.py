@@ -1,5 +1,7 @@
 """What is said of budgets: whose it is, when it begins anew, and what works without it."""
 
+from decimal import Decimal
+
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from chat.html.figures import format_money, format_tokens
@@ -94,9 +96,13 @@ def describe_nearly_used(state: BudgetState) -> str:
 
 
 def describe_spent(state: BudgetState) -> str:
-    """`$4.02 of $5.00`, `12k of 50k tokens`."""
-    if state.unit == Unit.MONEY:
-        spent, limit = format_money(float(state.spent)), format_money(float(state.limit))
-        return gettext("{spent} of {limit}").format(spent=spent, limit=limit)
-    spent, limit = format_tokens(int(state.spent)), format_tokens(int(state.limit))
-    return gettext("{spent} of {limit} tokens").format(spent=spent, limit=limit)
+    """`$4.02 of $5.00`, `12k tokens of 50k tokens`."""
+    spent, limit = (describe_amount(state.unit, each) for each in (state.spent, state.limit))
+    return gettext("{spent} of {limit}").format(spent=spent, limit=limit)
+
+
+def describe_amount(unit: str, amount: Decimal) -> str:
+    """`$4.02`, `12k tokens`."""
+    if unit == Unit.MONEY:
+        return format_money(float(amount))
+    return gettext("{count} tokens").format(count=format_tokens(int(amount)))

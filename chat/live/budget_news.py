@@ -6,10 +6,10 @@ from django.dispatch import receiver
 
 from accounts.models import User
 from chat import tasks
+from chat.html.budget_line import forget_budget_lines, read_budget_line
 from chat.live.enqueuing import put_in_queue
 from chat.protocol.broadcast import emit, user_group
 from chat.protocol.events import BudgetLine
-from chat.queries.budget_line import forget_budget_lines, read_budget_line
 from spending.budgets import USED_UP, BudgetState
 from spending.signals import budget_told, budgets_set
 

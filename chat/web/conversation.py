@@ -23,6 +23,7 @@ from chat.engine.model_profiles import (
 )
 from chat.engine.state import load_state_for, policy_for
 from chat.errors import Refused
+from chat.html.budget_line import load_budget_line
 from chat.html.moments import describe_dates
 from chat.live.admission import Sender
 from chat.live.runner import runner
@@ -30,7 +31,6 @@ from chat.models import Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.protocol.zone import read_zone
-from chat.queries.budget_line import load_budget_line
 from chat.queries.recent import list_recent
 from chat.services.library import conversations, projects
 from chat.services.library.file_types import MAX_FILE_BYTES

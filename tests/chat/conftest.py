@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def empty_cache() -> None:
     """Rendered messages are cached by their ids, which every test may give anew; budgets are kept
     for two seconds."""
-    from chat.queries.budget_line import forget_budget_lines
+    from chat.html.budget_line import forget_budget_lines
     from spending.limits import forget_budgets
 
     cache.clear()

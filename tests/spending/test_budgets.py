@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from threading import Barrier
 from typing import Any
@@ -386,7 +386,7 @@ def test_days_begin_at_midnight_by_the_sites_clock(in_berlin: None) -> None:
 
 
 def test_a_day_on_which_clocks_change_is_as_long_as_it_is(in_berlin: None) -> None:
-    begin, end = find_span(Period.DAY, datetime(2026, 10, 25).date())
+    begin, end = find_span(Period.DAY, date(2026, 10, 25))
     assert end.astimezone(UTC) - begin.astimezone(UTC) == timedelta(hours=25)
 
 
