@@ -94,8 +94,9 @@ def _end_with_owner(compaction_id: int) -> None:
     """End a compaction whose owner has been disabled, or may not use the conversation's model any
     more."""
     rows = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
-    for owner_id, model in rows.values_list("conversation__owner", "conversation__model"):
-        if not load_rights(owner_id).may_use_model(model):
+    asked = "conversation__owner", "conversation__owner__is_active", "conversation__model"
+    for owner_id, is_active, model in rows.values_list(*asked):
+        if not (is_active and load_rights(owner_id).may_use_model(model)):
             fail(compaction_id, CANCELLED, cancelled=True)
 
 
