@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
@@ -84,8 +85,11 @@ async def ask_for_summary(
     """The new version, or the chapter that is written again; not stored yet. `spent` gets what each
     model call cost, also for a summary that is no longer wanted or that fails."""
     where, where_written = await in_db(_load_endpoints, task)
-    own = model_server.new_client(where, spent)
-    writer = own if where_written == where else model_server.new_client(where_written, spent)
+    new_client = partial(
+        model_server.new_client, spent=spent, owner_id=task.state.conversation.owner_id
+    )
+    own = new_client(where)
+    writer = own if where_written == where else new_client(where_written)
     try:
         return await _while_wanted(task.compaction.pk, _write(task, own, writer), spent)
     finally:
