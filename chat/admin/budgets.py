@@ -16,7 +16,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from accounts.models import User
-from chat.html.budget_words import describe_amount
+from chat.html.budget_words import describe_amount, describe_spent
 from spending.budget_changes import find_budgets, set_budgets
 from spending.budgets import describe_budgets
 from spending.models import Budget, ModelCall, Period, Unit
@@ -94,7 +94,7 @@ class BudgetForm(forms.Form):
                 min_value=0,
                 max_value=10**9,
                 decimal_places=2 if unit == Unit.MONEY else 0,
-                initial=row and row.limit and row.limit.normalize(),
+                initial=_write(row.limit) if row and row.limit is not None else None,
             )
             self.rows.append((label, self[name], self[f"{name}_most"], use[period, unit]))
 
@@ -204,7 +204,10 @@ class BudgetAdmin(admin.ModelAdmin):
                 "title": f"Budgets: {scope.name}",
                 "scope": scope,
                 "form": form,
-                "in_force": [(LABELS[each.period, each.unit], each) for each in in_force],
+                "in_force": [
+                    (LABELS[each.period, each.unit], describe_spent(each), each)
+                    for each in in_force
+                ],
             },
             status=422 if form.errors else 200,
         )
@@ -251,6 +254,11 @@ def _list_limits(rows: Iterable[Budget]) -> list[str]:
     ]
 
 
+def _write(limit: Decimal) -> str:
+    """`5000000`, `12.5`: a browser's field for numbers takes no other form."""
+    return f"{limit.normalize():f}"
+
+
 def _choose(row: Budget | None) -> str:
     if row is None:
         return NO_BUDGET
@@ -286,5 +294,5 @@ def _describe_members(group: Group) -> dict[tuple[str, str], str]:
     for period, unit in KEYS:
         sums = _sum(period, unit, group=group)
         most = describe_amount(unit, max(sums, default=Decimal(0)))
-        words[period, unit] = f"at most {most} by one member so far"
+        words[period, unit] = f"{most} so far by whoever has used most"
     return words

@@ -26,10 +26,10 @@ export function hideNotice() {
 }
 
 /** The line above the notices: how the connection stands. */
-export const showBanner = (...content) => showLine("#connection-banner", ...content);
+export const showBanner = (...content) => showBannerIn("#connection-banner", ...content);
 
 /** One of the page's lines, which goes where it has no content. */
-export function showLine(selector, ...content) {
+export function showBannerIn(selector, ...content) {
   const line = $(selector);
   line.replaceChildren(...content);
   line.hidden = !line.textContent;

@@ -56,7 +56,10 @@ def test_a_person_and_a_group_have_pages_that_tell_what_is_used(signed_in: Clien
     ModelCall.objects.create(
         opened_at=timezone.now(), user=user, model="m", kind="answer", cost=3, output_tokens=700
     )
-    for kind, row, words in (("group", group, "by one member"), ("user", user, "$3.00 so far")):
+    for kind, row, words in (
+        ("group", group, "so far by whoever has used most"),
+        ("user", user, "$3.00 so far"),
+    ):
         address = f"/admin/spending/budget/{kind}/{row.pk}/"
         page = signed_in.get(address).content.decode()
         assert words in page
