@@ -31,6 +31,7 @@ from agent.messages import RawTokens, RealTokens
 from agent.model.api_errors import TOO_LONG_WORDS
 from agent.model.client import require_end
 from agent.model.reply import Outcome, Reply, StreamEvent, read_outcome
+from agent.model.unreported import was_refused
 from chat.db.threads import finish_despite_cancel, in_db_with_retries
 from chat.engine import model_server
 from chat.engine.model_profiles import load_profile
@@ -73,6 +74,8 @@ class AnswerSteps:
     ) -> None:
         self._live = live
         self._first_request: AnswerStart | None = begun
+        if begun.call:
+            live.ledger.take(begun.call)
         self._count_answers = count_answers
         self._raw_request = RawTokens(0)
         self._owner_id = begun.turn.conversation.owner_id
@@ -142,6 +145,7 @@ class AnswerSteps:
     async def _close_round(self, reply: Reply, refused: Sequence[CallResult]) -> None:
         ending = self._ending(reply)
         await in_db_with_retries(rounds.close_round, self._live.turn_id, ending, refused)
+        self._live.ledger.note_stored()
         self._live.rounds += 1
         self._live.end_message()
 
@@ -164,14 +168,22 @@ class AnswerSteps:
 
     async def _open_next_request(self, *, may_compact: bool = True) -> AnswerStart:
         """Raises AgentError where a budget does not allow it."""
-        work = partial(
-            in_db_with_retries,
-            requests.open_next_request,
-            self._live.turn_id,
-            may_compact=may_compact,
-        )
+        ledger = self._live.ledger
+        if ledger.open_id:  # its request was refused, or does not go out
+            await ledger.end(self._live.reply, ledger.error)
+
+        async def open_and_take() -> AnswerStart:
+            opening = await in_db_with_retries(
+                requests.open_next_request, self._live.turn_id, may_compact=may_compact
+            )
+            if opening.call:
+                ledger.take(opening.call)
+            return opening
+
         try:
-            return await budget_queue.begin(self._owner_id, work)
+            return await budget_queue.begin(
+                self._owner_id, lambda: finish_despite_cancel(open_and_take())
+            )
         except BudgetExhausted as error:
             raise await explain(error) from error
 
@@ -186,6 +198,7 @@ class AnswerSteps:
         or, once in a turn, without the oldest messages. False where it would not be shorter."""
         if error.code != ErrorCode.TOO_LONG:
             return False
+        await self._live.ledger.end(self._live.reply, error)
         if await self._learned_window(state):
             return True
         if await self._may_compact(state):
@@ -241,7 +254,9 @@ class AnswerSteps:
                 raise AgentError(ErrorCode.TOO_LONG, TOO_LONG_WORDS)
             if ended is not Outcome.RESEND:
                 return ReplyOutcome(reply, ended)
+            await live.ledger.end(reply, None)
             tokens = RealTokens(next_request)
+            live.ledger.expect(tokens)
             sent, live.reply = continue_request(request, reply), reply.resume()
             await asyncio.to_thread(model_server.require_valid, sent, resumed=True)
         raise AgentError(
@@ -283,7 +298,7 @@ class AnswerSteps:
         """Send a request of so many estimated tokens, and show its reply."""
         reply = self._live.reply
         client = await model_server.find_client(request.model)
-        stream = client.stream(request, lambda _: reply.begin_again(), self._rest_after)
+        stream = client.stream(request, self._live.ledger, reply, self._rest_after)
         self._live.asked = tokens
         try:
             async with aclosing(stream) as batches:
@@ -291,8 +306,9 @@ class AnswerSteps:
                     await self._show_events(events, reply)
                     if reply.complete:
                         return
-        except AgentError:
-            if not reply.begun:  # it was refused, or never arrived: nothing to pay for
+        except AgentError as error:
+            self._live.ledger.error = error
+            if was_refused(reply, error):  # nothing to pay for
                 self._live.asked = RealTokens(0)
             raise
 
@@ -321,9 +337,9 @@ class AnswerSteps:
             blocks=reply.blocks,
             stop_reason=reply.stop_reason,
             usage=reply.raw_usage,
-            paused=reply.paused,
+            call=self._live.ledger.describe_end(reply),
             # What the server had written before it paused was part of the request too.
-            raw_request=RawTokens(0) if reply.paused.total else self._raw_request,
+            raw_request=RawTokens(0) if reply.resumed else self._raw_request,
         )
 
 

@@ -18,7 +18,6 @@ import structlog
 from django.utils.translation import gettext, gettext_noop
 
 from agent.errors import AgentError, ErrorCode
-from agent.messages import Usage
 from chat.db.outages import DATABASE
 from chat.db.threads import (
     RETRY_SECONDS,
@@ -49,6 +48,7 @@ from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.requests import AnswerStart
 from chat.services.turns.turns import TurnEnded
 from spending.budgets import BudgetExhausted
+from spending.calls import CallEnd
 
 log = structlog.get_logger(__name__)
 
@@ -158,9 +158,14 @@ class Runner:
         """Bring a turn to exactly one end, whatever happens in it."""
         try:
             ending = await self._ending_of(live, work)
-            ending = replace(ending, first_delta=live.first_delta, rounds=live.rounds)
+            ending = replace(
+                ending,
+                first_delta=live.first_delta,
+                rounds=live.rounds,
+                calls=live.ledger.count,
+            )
             if not live.reply.settled:
-                ending = await self._with_estimate(live, ending)
+                ending = await asyncio.to_thread(self._with_estimate, live, ending)
             state = await self._store_end(live, ending)
         except Exception:
             # The lease runs out, and the sweep ends it from the last checkpoint.
@@ -175,10 +180,13 @@ class Runner:
                 del self._live[live.conversation_id]
 
     @staticmethod
-    async def _with_estimate(live: LiveTurn, ending: TurnOutcome) -> TurnOutcome:
-        """The end of a turn whose last call its server has not reported."""
-        usage = await asyncio.to_thread(live.estimate_usage, live.reply)
-        return replace(ending, usage=usage, paused=Usage()) if usage else ending
+    def _with_estimate(live: LiveTurn, ending: TurnOutcome) -> TurnOutcome:
+        """The end of a turn whose last call its server has not reported. Counts tokens."""
+        return replace(
+            ending,
+            usage=live.estimate_usage(live.reply) or ending.usage,
+            call=live.ledger.describe_end(live.reply),
+        )
 
     async def _ending_of(
         self, live: LiveTurn, work: Coroutine[Any, Any, TurnOutcome]
@@ -219,16 +227,16 @@ class Runner:
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception:
                 log.exception("turn could not be ended whole", turn=live.turn_id)
-                await self._finish_plainly(live)
+                await self._finish_plainly(live, ending.call)
                 return None
             else:
                 DATABASE.note_success()
                 return state
 
     @staticmethod
-    async def _finish_plainly(live: LiveTurn) -> None:
+    async def _finish_plainly(live: LiveTurn, call: CallEnd | None) -> None:
         """End a turn whose end cannot be stored whole; without its text if it is that."""
-        finish = partial(endings.finish_plainly, live.turn_id, INTERNAL)
+        finish = partial(endings.finish_plainly, live.turn_id, INTERNAL, call=call)
         try:
             await in_db_with_retries(finish, live.kept_text)
         except Exception:
@@ -254,7 +262,7 @@ class Runner:
             blocks=reply.partial_blocks(),
             stop_reason=reply.stop_reason,
             usage=reply.raw_usage or None,
-            paused=reply.paused,
+            call=live.ledger.describe_end(reply) if reply.settled else None,
             error=error,
         )
 
