@@ -6,37 +6,41 @@ from decimal import ROUND_CEILING, Decimal
 from spending.models import DECIMALS, Unit
 
 NANO = 10**DECIMALS  # counters count billionths of a dollar
+_UNIT = Decimal(1).scaleb(-DECIMALS)
+
+
+def quantise(dollars: Decimal) -> Decimal:
+    """US dollars as they are stored."""
+    return dollars.quantize(_UNIT)
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """What a call costs, or may cost: US dollars, and tokens read and written. What is changed of
-    it later may be negative."""
+    """US dollars as they are stored, and tokens read and written. What is changed of a cost that
+    was stored may be negative."""
 
     dollars: Decimal = Decimal(0)
     tokens: int = 0
 
     def count(self, unit: str) -> int:
-        """In billionths of a dollar, rounded up, or in tokens."""
-        if unit == Unit.TOKENS:
-            return self.tokens
-        return int((self.dollars * NANO).to_integral_value(ROUND_CEILING))
+        """In billionths of a dollar, or in tokens."""
+        return self.tokens if unit == Unit.TOKENS else int(self.dollars * NANO)
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The most that a call can cost. `request_tokens`, `request_dollars`: of what is sent, at the
-    dearest class that it may have; `max_tokens`: what may be written; `dollars_per_token`: what
-    each of these costs."""
+    """The most that a call can cost: its request's estimated tokens, and their US dollars at the
+    dearest class of tokens; the most tokens that are written, and the US dollars of each."""
 
     request_tokens: int
     request_dollars: Decimal
     max_tokens: int
     dollars_per_token: Decimal
 
-    def count(self, max_tokens: int) -> Amount:
+    def with_output(self, tokens: int) -> Amount:
         """What it is with so many tokens of output."""
-        return Amount(
-            self.request_dollars + self.dollars_per_token * max_tokens,
-            self.request_tokens + max_tokens,
-        )
+        dollars = self.request_dollars + self.dollars_per_token * tokens
+        return Amount(dollars.quantize(_UNIT, ROUND_CEILING), self.request_tokens + tokens)
+
+
+FREE = Bound(0, Decimal(0), 0, Decimal(0))  # a call that the server does not charge for

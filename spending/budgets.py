@@ -13,6 +13,7 @@ from decimal import Decimal
 from django.db import transaction
 from django.utils import timezone
 
+from accounts import policies
 from spending import counters
 from spending.amounts import Amount, Bound
 from spending.counters import Count
@@ -95,14 +96,23 @@ def hold(user_id: int | None, bound: Bound, *, kind: str, at: datetime) -> Held:
     tokens = bound.max_tokens
     if not _hold_whole(limits, bound, kind, at):
         tokens = _hold_rest(limits, bound, kind, at)
-    amount = bound.count(tokens)
+    amount = bound.with_output(tokens)
     return Held(tokens, amount.dollars, amount.tokens)
+
+
+def find_cost_centre(user_id: int | None) -> int | None:
+    """The id of the group that a person's calls are booked for: the one whose budget holds for
+    them, else the first of theirs. None: they have none."""
+    if user_id is None:
+        return None
+    of_budgets = (limit.group_id for limit in find_limits(user_id) if limit.group_id)
+    return next(of_budgets, None) or policies.find_cost_centre(user_id)
 
 
 def _hold_whole(limits: Sequence[Limit], bound: Bound, kind: str, at: datetime) -> bool:
     """Hold the whole of a call, where much is left of each limit."""
-    whole = bound.count(bound.max_tokens)
-    much = bound.count(bound.max_tokens * SHARES) if kind in SHRINKING else whole
+    whole = bound.with_output(bound.max_tokens)
+    much = bound.with_output(bound.max_tokens * SHARES) if kind in SHRINKING else whole
     for done, limit in enumerate(limits):
         amount, room = whole.count(limit.unit), much.count(limit.unit)
         if not counters.hold(limit, at, amount, room=room, most=_find_most(limit, kind)):
@@ -119,7 +129,7 @@ def _hold_rest(limits: Sequence[Limit], bound: Bound, kind: str, at: datetime) -
     least = min(bound.max_tokens, LEAST_TOKENS) if kind in SHRINKING else bound.max_tokens
     tokens, busy = bound.max_tokens, None
     for limit, count in found:
-        needed = bound.count(least).count(limit.unit)
+        needed = bound.with_output(least).count(limit.unit)
         in_the_end = _find_most(limit, kind) - count.spent  # if nothing of what is held is spent
         left = in_the_end - count.held
         if needed > in_the_end or (needed > left and kind in BACKGROUND):
@@ -129,7 +139,7 @@ def _hold_rest(limits: Sequence[Limit], bound: Bound, kind: str, at: datetime) -
         tokens = min(tokens, max(least, _count_share(bound, limit.unit, left)))
     if busy:
         raise busy
-    amount = bound.count(tokens)
+    amount = bound.with_output(tokens)
     for limit, _ in found:
         units = amount.count(limit.unit)
         counters.hold(limit, at, units, room=units, most=_find_most(limit, kind))
@@ -153,7 +163,7 @@ def _find_most(limit: Limit, kind: str) -> int:
 
 def _count_share(bound: Bound, unit: str, left: int) -> int:
     """How many tokens of output one call may hold of what is left."""
-    for_output = left - bound.count(0).count(unit)
+    for_output = left - bound.with_output(0).count(unit)
     price = bound.dollars_per_token * NANO if unit == Unit.MONEY else Decimal(1)
     return int(for_output / price) // SHARES if price else bound.max_tokens
 

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from spending.calls import prepare, quantise
+from spending.amounts import quantise
+from spending.calls import prepare
 from spending.models import ModelCall
 
 Key = TypeVar("Key", int, UUID)

@@ -37,11 +37,12 @@ from chat.engine import model_server
 from chat.engine.model_profiles import load_profile
 from chat.engine.state import RequestState
 from chat.live import consent
-from chat.live.budget_queue import budget_queue, explain
+from chat.live.budget_queue import budget_queue
 from chat.live.live_turn import LiveTurn
 from chat.live.waiting import compact_before_answer, prepare_between_rounds
 from chat.models import Turn
 from chat.models.notices import Notice
+from chat.services.people.budgets import make_failure
 from chat.services.site import model_profiles
 from chat.services.summary import preparations
 from chat.services.turns import requests, rounds, turns
@@ -88,7 +89,8 @@ class AnswerSteps:
         """Answer until the model is done. Raises AgentError and TurnEnded."""
         answered = await converse(self, settings.MAX_TOOL_ROUNDS)
         if answered.outcome in (Outcome.CUT, Outcome.OVERFLOW):
-            await in_db_with_retries(turns.set_notice, self._live.turn_id, Notice.CUT)
+            notice = Notice.CUT_BY_BUDGET if self._live.ledger.is_shortened else Notice.CUT
+            await in_db_with_retries(turns.set_notice, self._live.turn_id, notice)
         return self._ending(answered.reply)
 
     # --- Steps ------------------------------------------------------------------------------------
@@ -185,7 +187,7 @@ class AnswerSteps:
                 self._owner_id, lambda: finish_despite_cancel(open_and_take())
             )
         except BudgetExhausted as error:
-            raise await explain(error) from error
+            raise await in_db_with_retries(make_failure, error) from error
 
     def _prepare(self, state: RequestState) -> None:
         """After a round of tools: have the next summary written before the turn needs it."""

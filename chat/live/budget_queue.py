@@ -9,13 +9,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_noop
 
-from agent.errors import AgentError, ErrorCode
-from chat.db.threads import in_db
-from chat.errors import RefusalCode, Refused
-from chat.html.budget_words import explain_busy, explain_used
-from spending.budgets import BudgetBusy, BudgetExhausted, BudgetUsed, tell_used
+from chat.services.people.budgets import WAIT_SECONDS
+from spending.budgets import BudgetBusy
 from spending.signals import call_ended
 
 T = TypeVar("T")
@@ -26,7 +23,6 @@ LOOK_SECONDS = 0.5
 WAITS = gettext_noop(
     "Your message waits until running answers give back what they hold of a budget."
 )
-LONGEST_WAIT = 25.0  # a page gives up its requests after 30
 
 
 @dataclass(eq=False, slots=True)
@@ -51,7 +47,7 @@ class BudgetQueue:
         self, user_id: int, begin: Callable[[], Awaitable[T]], tell: Tell | None = None
     ) -> T:
         """Await what begins a call; where that raises BudgetBusy, again and again in the order of
-        coming, until LONGEST_WAIT. `tell` hears how many are before it. Raises BudgetBusy then."""
+        coming, until WAIT_SECONDS. `tell` hears how many are before it. Raises BudgetBusy then."""
         place = _Place(user_id, of_site=False)
         if not self._count_before(place):
             try:
@@ -68,7 +64,7 @@ class BudgetQueue:
 
     async def _wait(self, place: _Place, begin: Callable[[], Awaitable[T]], tell: Tell | None) -> T:
         loop = asyncio.get_running_loop()
-        until = loop.time() + LONGEST_WAIT
+        until = loop.time() + WAIT_SECONDS
         while True:
             before = self._count_before(place)
             if tell:
@@ -107,27 +103,6 @@ class BudgetQueue:
             if place.of_site:
                 break
             users.add(place.user_id)
-
-
-async def refuse(error: BudgetExhausted) -> Refused:
-    """The refusal of a send that a budget does not allow."""
-    if isinstance(error, BudgetUsed):
-        await in_db(tell_used, error.state)
-        return Refused(RefusalCode.BUDGET_USED, gettext(explain_used(error.state)))
-    return Refused(
-        RefusalCode.BUDGET_BUSY,
-        gettext(explain_busy(error.state)),
-        retryable=True,
-        retry_after=round(LONGEST_WAIT),
-    )
-
-
-async def explain(error: BudgetExhausted) -> AgentError:
-    """The end of a turn of which a later request is refused for a budget."""
-    if isinstance(error, BudgetUsed):
-        await in_db(tell_used, error.state)
-        return AgentError(ErrorCode.BUDGET_USED, explain_used(error.state))
-    return AgentError(ErrorCode.BUDGET_BUSY, explain_busy(error.state), retryable=True)
 
 
 async def _wait_for(news: asyncio.Event, seconds: float) -> None:

@@ -31,7 +31,7 @@ from chat.engine import model_server
 from chat.engine.state import RequestState
 from chat.live.admission import Admission, Sender
 from chat.live.answer import AnswerSteps
-from chat.live.budget_queue import WAITS, budget_queue, refuse
+from chat.live.budget_queue import WAITS, budget_queue
 from chat.live.draining import settle
 from chat.live.follow_up import follow_up
 from chat.live.live_turn import LiveTurn
@@ -41,6 +41,7 @@ from chat.models import Compaction, Turn
 from chat.models.notices import Notice, notice_text
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import TurnNotice
+from chat.services.people.budgets import make_refusal
 from chat.services.people.rate_limit import forget_turn
 from chat.services.summary import summaries
 from chat.services.turns import endings, leases, sweep, turns
@@ -89,7 +90,7 @@ class Runner:
         try:
             return await budget_queue.begin(sender.user_id, work, tell)
         except BudgetExhausted as error:
-            raise await refuse(error) from error
+            raise await in_db(make_refusal, error) from error
 
     async def _admit(self, sender: Sender, store: Callable[[], Begun | None]) -> Begun | None:
         async with self.admission.admit(sender):

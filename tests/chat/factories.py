@@ -38,7 +38,8 @@ from chat.services.turns import endings
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.message_changes import change_history
 from chat.services.turns.turns import next_lease_end
-from spending.calls import Bound, CallDetails, CallEnd, end_call, open_call
+from spending.amounts import Bound
+from spending.calls import CallDetails, CallEnd, end_call, open_call
 from spending.models import ModelCall
 
 PASSWORD = "correct horse battery"

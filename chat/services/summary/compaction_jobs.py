@@ -123,7 +123,7 @@ def report_progress(compaction: Compaction, text: str) -> None:
 def describe_calls(task: SummaryTask) -> CallDetails:
     """Who pays for the calls of a compaction: the owner of its conversation."""
     compaction = task.compaction
-    is_preparation = compaction.trigger in BACKGROUND
+    is_preparation = compaction.trigger in BACKGROUND or compaction.origin == Origin.REBUILT
     return CallDetails(
         task.state.conversation.owner_id,
         ModelCall.Kind.PREPARATION if is_preparation else ModelCall.Kind.SUMMARY,
