@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
@@ -81,8 +82,9 @@ async def ask_for_summary(
     """The new version, or the chapter that is written again; not stored yet."""
     where, where_written = await in_db(_load_endpoints, task)
     ledger = JobLedger(compaction_jobs.describe_calls(task))
-    own = model_server.new_client(where)
-    writer = own if where_written == where else model_server.new_client(where_written)
+    new_client = partial(model_server.new_client, owner_id=task.state.conversation.owner_id)
+    own = new_client(where)
+    writer = own if where_written == where else new_client(where_written)
     try:
         work = _write(task, own, writer, ledger)
         return await _while_wanted(task.compaction.pk, work, ledger)

@@ -31,6 +31,7 @@ from chat.engine import model_server
 from chat.engine.state import RequestState
 from chat.live.admission import Admission, Sender
 from chat.live.answer import AnswerSteps
+from chat.live.budget_queue import WAITS, budget_queue
 from chat.live.draining import settle
 from chat.live.follow_up import follow_up
 from chat.live.live_turn import LiveTurn
@@ -40,11 +41,14 @@ from chat.models import Compaction, Turn
 from chat.models.notices import Notice, notice_text
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import TurnNotice
+from chat.services.people.budgets import make_refusal
+from chat.services.people.rate_limit import forget_turn
 from chat.services.summary import summaries
 from chat.services.turns import endings, leases, sweep, turns
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.requests import AnswerStart
 from chat.services.turns.turns import TurnEnded
+from spending.budgets import BudgetExhausted
 from spending.calls import CallEnd
 
 log = structlog.get_logger(__name__)
@@ -78,10 +82,23 @@ class Runner:
         self, sender: Sender, store: Callable[P, Begun | None], *args: P.args, **kwargs: P.kwargs
     ) -> Begun | None:
         """Store the beginning of a turn and run it, or neither: also if the user leaves meanwhile.
-        Returns what `store` returns; with None nothing runs. It may have to wait for its turn;
-        Refused as by `Admission.admit`."""
+        Returns what `store` returns; with None nothing runs. It may have to wait for its turn, and
+        for what running calls hold of a budget; Refused as by `Admission.admit`, and where a budget
+        is used up or does not come back soon."""
+        work = partial(self._admit, sender, partial(store, *args, **kwargs))
+        tell = sender.tell and partial(sender.tell, why=gettext(WAITS))
+        try:
+            return await budget_queue.begin(sender.user_id, work, tell)
+        except BudgetExhausted as error:
+            raise await in_db(make_refusal, error) from error
+
+    async def _admit(self, sender: Sender, store: Callable[[], Begun | None]) -> Begun | None:
         async with self.admission.admit(sender):
-            return await finish_despite_cancel(self._store_and_run(partial(store, *args, **kwargs)))
+            try:
+                return await finish_despite_cancel(self._store_and_run(store))
+            except BudgetExhausted:
+                await in_db(forget_turn, sender.user_id)
+                raise
 
     async def _store_and_run(self, store: Callable[[], Begun | None]) -> Begun | None:
         model_server.connect_ahead()  # while the database stores
