@@ -79,9 +79,12 @@ class Runner:
     ) -> Begun | None:
         """Store the beginning of a turn and run it, or neither: also if the user leaves meanwhile.
         Returns what `store` returns; with None nothing runs. It may have to wait for its turn;
-        Refused as by `Admission.admit`."""
-        async with self.admission.admit(sender):
-            return await finish_despite_cancel(self._store_and_run(partial(store, *args, **kwargs)))
+        Refused as by `Admission.admit`, and raises what the sender's `check` does."""
+        work = partial(store, *args, **kwargs)
+        async with self.admission.admit(sender) as has_waited:
+            if has_waited and sender.check:
+                work = partial(_check_and_store, sender.check, work)
+            return await finish_despite_cancel(self._store_and_run(work))
 
     async def _store_and_run(self, store: Callable[[], Begun | None]) -> Begun | None:
         model_server.connect_ahead()  # while the database stores
@@ -300,6 +303,11 @@ class Runner:
 
 
 runner = Runner()
+
+
+def _check_and_store(check: Callable[[], None], store: Callable[[], Begun | None]) -> Begun | None:
+    check()
+    return store()
 
 
 def _outlive_request(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
