@@ -281,6 +281,17 @@ LEASE_SECONDS = env.float("LEASE_SECONDS", 15.0, least=1)
 # --- Security -------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
+# What every operator may in the administration, without a permission that somebody has to give.
+OPERATOR_PERMISSIONS = frozenset(
+    {
+        "chat.view_compaction",
+        "chat.view_conversation",
+        "chat.view_message",
+        "chat.view_modelprofile",
+        "chat.view_turn",
+        "spending.view_modelcall",
+    }
+)
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

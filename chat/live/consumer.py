@@ -244,7 +244,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         match frame:
             case Compact(focus, extent):
                 await runner.begin(
-                    Sender(self.user.pk, self._tell_waiting),
+                    Sender(self.user.pk, self._tell_waiting, self._check_session),
                     summaries.open_compaction_turn,
                     self.user,
                     self.conversation_id,

@@ -1,14 +1,18 @@
 """How views begin and end: whose request it is, whose row it is about, and how one is refused."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import User
+from accounts.sessions import find_user_id
 from chat.errors import RefusalCode, Refused
+from chat.live.admission import Sender
 from chat.models import Conversation, Project
 from chat.services.library import conversations, projects
 
@@ -33,6 +37,17 @@ async def load_user(request: HttpRequest) -> User:
     assert isinstance(user, User)
     request.user = user
     return user
+
+
+def make_sender(request: HttpRequest) -> Sender:
+    """Who begins a turn: the user of a request. Their session may end while they wait."""
+    user, session = get_user(request), request.session.session_key
+    return Sender(user.pk, check=partial(_require_session, user.pk, session))
+
+
+def _require_session(user_id: int, session: str | None) -> None:
+    if find_user_id(session) != user_id:
+        raise PermissionDenied
 
 
 def is_from_htmx(request: HttpRequest) -> bool:

@@ -25,7 +25,6 @@ from chat.engine.state import load_state_for, policy_for
 from chat.errors import Refused
 from chat.html.budget_line import load_budget_line
 from chat.html.moments import describe_dates
-from chat.live.admission import Sender
 from chat.live.runner import runner
 from chat.models import Project, Turn
 from chat.protocol import from_rows
@@ -47,6 +46,7 @@ from chat.web.access import (
     is_from_script,
     limit_response,
     load_user,
+    make_sender,
     refusal_response,
 )
 from chat.web.composer import describe_offer, list_choices, read_choices
@@ -189,7 +189,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
     user = await load_user(request)
     try:
         opening = await runner.begin(
-            Sender(user.pk),
+            make_sender(request),
             requests.open_conversation,
             user,
             request.POST.get("model", ""),
@@ -281,7 +281,7 @@ async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
         return HttpResponse(NOT_OFFERED, status=422)
     try:
         await runner.begin(
-            Sender(row.owner_id), summaries.switch_model, row, name, holder=runner.holder
+            make_sender(request), summaries.switch_model, row, name, holder=runner.holder
         )
     except Refused as refusal:
         return refusal_response(refusal, 409)
@@ -297,7 +297,7 @@ async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     try:
         zone = read_zone(request.COOKIES)
         await runner.begin(
-            Sender(row.owner_id), requests.retry, row, holder=runner.holder, zone=zone
+            make_sender(request), requests.retry, row, holder=runner.holder, zone=zone
         )
     except Refused as refusal:
         return refusal_response(refusal, 409)

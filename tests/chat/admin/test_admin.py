@@ -106,17 +106,10 @@ def test_lists_send_a_normal_user_to_the_sign_in(client: Client, model: str) -> 
     assert reverse("admin:login") in response["Location"]
 
 
-@pytest.mark.parametrize("model", LISTS)
+@pytest.mark.parametrize("model", ["project", "memory", "provider", "mcpserver"])
 def test_lists_are_forbidden_to_staff_without_permission(client: Client, model: str) -> None:
     client.force_login(make_user(staff=True))
     assert client.get(list_url(model)).status_code == 403
-
-
-def test_pages_are_forbidden_to_staff_without_permission(client: Client) -> None:
-    conversation = make_conversation(messages=4)
-    rows = [conversation, make_compaction(conversation), conversation.messages.first()]
-    client.force_login(make_user(staff=True))
-    assert {client.get(page_url(row)).status_code for row in rows} == {403}
 
 
 def test_nobody_adds_edits_or_deletes_what_services_write(staff: Client) -> None:
@@ -239,9 +232,9 @@ def test_the_start_page_names_the_version(staff: Client) -> None:
     assert f"Everlong {VERSION}" in html(staff.get(reverse("admin:index")))
 
 
-def test_the_report_is_for_those_who_may_see_what_it_is_of(client: Client) -> None:
-    client.force_login(make_user(staff=True, may=["view_conversation", "view_turn"]))
-    assert "site-report" not in html(client.get(reverse("admin:index")))
+def test_the_report_is_for_operators_too(client: Client) -> None:
+    client.force_login(make_user(staff=True))
+    assert "site-report" in html(client.get(reverse("admin:index")))
 
 
 # --- Conversations --------------------------------------------------------------------------------
