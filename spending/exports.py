@@ -57,7 +57,7 @@ def write_cost_centre_sums(group: Group, month: Span) -> Iterator[str]:
 
 
 def name_file(month: Span, name: str = "") -> str:
-    return f"everlong-{name or 'calls'}-{month.first:%Y-%m}.csv"
+    return f"everlong-{name or 'calls'}-{month.key}.csv"
 
 
 def _in_order(calls: QuerySet[ModelCall]) -> Iterable[ModelCall]:
@@ -88,7 +88,7 @@ def _sum_row(
 ) -> Sequence[object]:
     person, provider, model = values
     return (
-        f"{month.first:%Y-%m}",
+        month.key,
         *(group.name, person or DELETED, provider, model, sums.calls, sums.estimates),
         *(getattr(sums, name) for name in TOKENS),
         *(sums.search_dollars, sums.dollars, sums.estimated_dollars),

@@ -99,11 +99,12 @@ class Held:
     dollars: Decimal
 
 
+def opened_in(span: Span) -> Q:
+    return Q(opened_at__gte=begin_of(span.first), opened_at__lt=begin_of(span.end))
+
+
 def find_calls(span: Span) -> QuerySet[ModelCall]:
-    """The calls that were opened in a span."""
-    return ModelCall.objects.filter(
-        opened_at__gte=begin_of(span.first), opened_at__lt=begin_of(span.end)
-    )
+    return ModelCall.objects.filter(opened_in(span))
 
 
 def add_up(

@@ -8,8 +8,10 @@ from datetime import date, datetime, timedelta
 from django.utils import timezone
 
 DAY = timedelta(days=1)
-FIRST_YEAR, LAST_YEAR = 2000, 9998  # what somebody may type; the databases take more
+YEARS = range(2000, 9999)  # that somebody may type
 
+LAST_DAYS = ("1", "7", "30")
+_DAY = re.compile(r"([0-9]{4})-[0-9]{2}-[0-9]{2}")
 _MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
 
 
@@ -23,6 +25,11 @@ class Span:
     @property
     def last(self) -> date:
         return self.end - DAY
+
+    @property
+    def key(self) -> str:
+        """The month that begins it, as `read_month` takes it."""
+        return f"{self.first:%Y-%m}"
 
     @property
     def days(self) -> Sequence[date]:
@@ -56,6 +63,25 @@ def last_months(count: int) -> list[Span]:
 def read_month(text: str) -> Span | None:
     """The month that is written as `2026-11`; None where the text is no such month."""
     found = _MONTH.fullmatch(text)
-    if not found or not FIRST_YEAR <= int(found[1]) <= LAST_YEAR:
+    if not found or int(found[1]) not in YEARS:
         return None
     return month_of(date(int(found[1]), int(found[2]), 1))
+
+
+def read_span(text: str) -> Span | None:
+    """The last days by their number, a month (`2026-11`) or a day (`2026-11-26`); None where the
+    text is none of these."""
+    if text in LAST_DAYS:
+        return last_days(int(text))
+    return read_month(text) or _read_day(text)
+
+
+def _read_day(text: str) -> Span | None:
+    found = _DAY.fullmatch(text)
+    if not found or int(found[1]) not in YEARS:
+        return None
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:  # 31 November
+        return None
+    return Span(day, day + DAY)

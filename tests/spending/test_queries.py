@@ -1,6 +1,6 @@
 """What calls come to: sums of exact amounts, by day, person, model and kind."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from spending.models import ModelCall
 from spending.queries import Sums, add_up, find_calls, fold, load_held, total
-from spending.spans import begin_of, last_days, last_months, month_of, read_month
+from spending.spans import Span, begin_of, last_days, last_months, month_of, read_month, read_span
 from tests.chat.factories import make_user
 from tests.spending.factories import make_call
 
@@ -139,3 +139,16 @@ def test_a_month_is_read(text: str, days: int) -> None:
 )
 def test_what_is_no_month_is_none(text: str) -> None:
     assert read_month(text) is None
+
+
+def test_a_span_is_read_from_days_a_month_or_a_day() -> None:
+    today = timezone.localdate()
+    assert read_span("7") == last_days(7)
+    assert read_span("1") == Span(today, today + timedelta(days=1))
+    assert read_span("2026-02") == read_month("2026-02")
+    assert read_span("2024-02-29") == Span(date(2024, 2, 29), date(2024, 3, 1))
+
+
+@pytest.mark.parametrize("text", ["", "8", "2026-02-29", "20260201", "9999-12-31", "2026-W01-1"])
+def test_what_is_no_span_is_none(text: str) -> None:
+    assert read_span(text) is None
