@@ -57,6 +57,11 @@ class PersonFilter(OwnerFilter):
 
 
 class CallModelFilter(ModelFilter):
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """With the one that is chosen: it may have no profile any more."""
+        chosen = [(name, name)] if (name := self.value()) else []
+        return list(dict(super().lookups(request, model_admin) + chosen).items())
+
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Any, Any]
     ) -> QuerySet[Any, Any] | None:
@@ -89,8 +94,6 @@ def _show_cost(call: ModelCall) -> str:
 
 @admin.register(ModelCall)
 class CallAdmin(ReadOnlyAdmin):
-    """For operators and administrators."""
-
     change_list_template = "admin/spending/modelcall/change_list.html"
     list_display = ("opened", "person", "centre", "model_name", "kind", "state", "tokens", "money")
     list_select_related = ("user", "group")
@@ -117,12 +120,6 @@ class CallAdmin(ReadOnlyAdmin):
         ("US dollars", {"fields": (("cost", "search_cost", "bound"),)}),
         ("Of", {"fields": (("conversation", "turn", "message", "compaction"),)}),
     )
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.is_active and request.user.is_staff
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
 
     def get_urls(self) -> list[URLPattern]:
         views = [

@@ -1,7 +1,8 @@
 """Spending in the admin panel, added up from the model calls: charts of a span, and the months of
-cost centres as CSV. For operators and administrators."""
+cost centres as CSV. For those who may see the calls, as operators may."""
 
 from django.contrib import admin
+from django.contrib.auth.decorators import permission_required
 from django.contrib.auth.models import Group
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -34,6 +35,8 @@ MOST_PEOPLE = 50
 DELETED = "deleted accounts"
 NO_CENTRE = "no cost centre"
 
+is_permitted = permission_required("spending.view_modelcall", raise_exception=True)
+
 
 def list_spans() -> list[tuple[str, str]]:
     """What to choose from: keys for addresses, with words."""
@@ -47,6 +50,7 @@ def choose_span(request: HttpRequest) -> str:
     return asked if read_span(asked) else USUAL
 
 
+@is_permitted
 @require_GET
 def show_charts(request: HttpRequest) -> HttpResponse:
     """Charts of the `span` that is asked for: by day, model, kind, person and cost centre."""
@@ -81,6 +85,7 @@ def show_charts(request: HttpRequest) -> HttpResponse:
     return render(request, "admin/spending/charts.html", context)
 
 
+@is_permitted
 @require_GET
 def send_cost_centre(request: HttpRequest, pk: int) -> HttpResponse:
     """A group's `month`: what its calls came to by person and model; with `calls` each of them."""
