@@ -5,6 +5,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from chat.web import (
+    announcement,
     attachment,
     budgets,
     composer,
@@ -94,6 +95,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path("projects/<uuid:pk>/", include(project_paths)),
     path("usage/", usage.usage_page, name="usage_page"),
     path("usage/calls.csv", usage.usage_calls, name="usage_calls"),
+    path("announcement/", announcement.announcement_dismiss, name="announcement_dismiss"),
     path("attachments/", attachment.attachment_create, name="attachment_create"),
     path("attachments/<uuid:pk>/", attachment.attachment, name="attachment"),
     path("sidebar/", sidebar.sidebar, name="sidebar"),

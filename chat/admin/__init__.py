@@ -9,6 +9,7 @@ from django.contrib import admin
 
 from chat.admin import (
     accounts,
+    announcements,
     calls,
     compactions,
     conversations,
@@ -21,6 +22,7 @@ from chat.admin import (
 
 __all__ = [
     "accounts",
+    "announcements",
     "calls",
     "compactions",
     "conversations",

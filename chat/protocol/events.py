@@ -317,6 +317,13 @@ class ProjectsChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AnnouncementChanged(Event):
+    """An administrator tells everybody something else than before."""
+
+    type = "announcement.changed"
+
+
+@dataclass(frozen=True, slots=True)
 class SiteState(Event):
     """Words for a banner while a part of the server is away; empty: everything works again."""
 
