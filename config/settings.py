@@ -134,6 +134,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "accounts.views.page_context",
                 "chat.web.conversation.page_context",
+                "chat.web.announcement.page_context",
             ],
             "builtins": ["django.templatetags.i18n", "chat.html.moments"],
             "libraries": {"site_report": "chat.admin.report"},
@@ -335,6 +336,7 @@ _site = tell_apart(PUBLIC_URL, DATABASES["default"], port=None if SCALED else PO
 SESSION_COOKIE_NAME = f"everlong_session_{_site}"
 CSRF_COOKIE_NAME = f"everlong_csrf_{_site}"
 MESSAGE_COOKIE_NAME = f"everlong_messages_{_site}"
+ANNOUNCEMENT_COOKIE_NAME = f"everlong_announcement_{_site}"  # what somebody has put away
 MESSAGE_STORAGE = "config.message_storage.MessageStorage"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {

@@ -5,6 +5,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from chat.web import (
+    announcement,
     attachment,
     budgets,
     composer,
@@ -20,6 +21,7 @@ from chat.web import (
     project,
     sidebar,
     summary,
+    usage,
 )
 
 message_paths = [
@@ -91,6 +93,9 @@ site_paths: list[URLPattern | URLResolver] = [
     path("memories/proposals/<int:pk>/", memory.memory_proposal, name="memory_proposal"),
     path("projects/", project.project_list, name="projects"),
     path("projects/<uuid:pk>/", include(project_paths)),
+    path("usage/", usage.usage_page, name="usage_page"),
+    path("usage/calls.csv", usage.usage_calls, name="usage_calls"),
+    path("announcement/", announcement.announcement_dismiss, name="announcement_dismiss"),
     path("attachments/", attachment.attachment_create, name="attachment_create"),
     path("attachments/<uuid:pk>/", attachment.attachment, name="attachment"),
     path("sidebar/", sidebar.sidebar, name="sidebar"),

@@ -257,9 +257,9 @@ def admin_link(row: Model, text: object = "") -> SafeString:
     return format_html('<a href="{}">{}</a>', page_url(row), text or row)
 
 
-def list_url(model: type[Model], **filters: object) -> str:
+def list_url(model: type[Model], /, **filters: object) -> str:
     """The address of a model's list, filtered."""
-    url = reverse(f"admin:chat_{model._meta.model_name}_changelist")
+    url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return f"{url}?{urlencode(filters)}" if filters else url
 
 

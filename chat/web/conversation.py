@@ -229,8 +229,8 @@ async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:
         return HttpResponse(error, status=status, content_type="text/plain; charset=utf-8")
     user = await load_user(request)
     context = await in_db(_start, request, user)
-    context |= await in_db(_list, request, context)
-    return render(request, "chat/page.html", context | {"error": error}, status=status)
+    context |= await in_db(_list, request, context) | {"error": error}
+    return await in_db(render, request, "chat/page.html", context, status=status)
 
 
 @login_required
