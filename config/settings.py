@@ -305,10 +305,8 @@ ACCOUNT_RATE_LIMITS = {  # besides the defaults for signing in and the like
 }
 SOCIALACCOUNT_ADAPTER = "accounts.oidc.adapter.SocialAccountAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"  # the provider says which address is verified
+SOCIALACCOUNT_EMAIL_REQUIRED = False
 SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
-SOCIALACCOUNT_PROVIDERS = {
-    "openid_connect": {"provider_class": "accounts.oidc.provider.OpenIdProvider"}
-}
 MFA_ADAPTER = "accounts.second_factor.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True

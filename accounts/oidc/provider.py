@@ -95,3 +95,6 @@ class OpenIdProvider(OpenIDConnectProvider):
     def extract_email_addresses(self, data: dict[str, Any]) -> list[EmailAddress]:
         address = find_verified_address(data)
         return [EmailAddress(email=address, verified=True, primary=True)] if address else []
+
+
+provider_classes = [OpenIdProvider]  # django-allauth's registry asks for it
