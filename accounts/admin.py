@@ -113,11 +113,13 @@ class WaysIn(admin.ModelAdmin):
 
 @admin.register(Authenticator)
 class AuthenticatorAdmin(WaysIn):
+    fields = ("user", "type")  # not what it is checked by
     list_display = ("user", "type", "created_at", "last_used_at")
 
 
 @admin.register(SocialAccount)
 class SocialAccountAdmin(WaysIn):
+    fields = ("user", "provider", "uid")
     list_display = ("user", "provider", "uid", "date_joined", "last_login")
 
 

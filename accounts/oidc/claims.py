@@ -23,8 +23,8 @@ def find_verified_address(data: Mapping[str, Any]) -> str | None:
     are taken from the same document; some providers write the truth as a text."""
     for document in (data.get("userinfo") or {}, data.get("id_token") or {}):
         if address := document.get("email"):
-            is_verified = document.get("email_verified")
-            return str(address).lower() if is_verified in (True, "true") else None
+            said = document.get("email_verified")
+            return str(address).lower() if said is True or said == "true" else None
     return None
 
 

@@ -26,7 +26,7 @@ class Command(BaseCommand):
         if group and not found:
             raise CommandError(f"There is no group “{group}”.")
         if days < 1:
-            raise CommandError("--days is 1 or more.")
+            raise CommandError(f"--days is {days}; it can be 1 or more.")
         try:
             if email:
                 validate_email(email)
