@@ -9,6 +9,7 @@ from django.db.models import OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
+from accounts.deletion import leave_nobody
 from accounts.models import User
 from chat.admin.base import column
 from chat.html.figures import format_money
@@ -59,7 +60,8 @@ class AccountAdmin(UserAdmin):
             Memory: Memory.objects.filter(owner__in=users).count(),
         }
         counts = {str(model._meta.verbose_name_plural): n for model, n in owned.items()}
-        return [str(user) for user in users], counts, set(), []
+        kept = ["the last administrator: make somebody else one first"] if leave_nobody(users) else []
+        return [str(user) for user in users], counts, set(), kept
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         accounts.delete_accounts([obj])
