@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from accounts.deletion import leave_nobody
 from accounts.models import User
 from chat.admin.base import column
+from chat.admin.holds import HoldingAdmin
 from chat.html.figures import format_money
 from chat.models import Attachment, Conversation, Memory, Message
 from chat.services.people import accounts
@@ -24,7 +25,7 @@ def _sum_of(column: str) -> Coalesce:
 
 
 @admin.register(User)
-class AccountAdmin(UserAdmin):
+class AccountAdmin(HoldingAdmin, UserAdmin):
     """Accounts, with the cost of the conversations that each still has."""
 
     list_display = ("username", "email", "is_staff", "total_cost", "compaction_cost", "last_login")
@@ -60,7 +61,9 @@ class AccountAdmin(UserAdmin):
             Memory: Memory.objects.filter(owner__in=users).count(),
         }
         counts = {str(model._meta.verbose_name_plural): n for model, n in owned.items()}
-        kept = ["the last administrator: make somebody else one first"] if leave_nobody(users) else []
+        kept = (
+            ["the last administrator: make somebody else one first"] if leave_nobody(users) else []
+        )
         return [str(user) for user in users], counts, set(), kept
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:

@@ -78,6 +78,12 @@ def delete_if_old(conversation_id: UUID) -> bool:
     return True
 
 
+def hold(rows: QuerySet[Conversation] | QuerySet[User], *, held: bool) -> int:
+    """Keep conversations, or all that accounts have, from being deleted for their age, or no
+    longer; how many."""
+    return rows.update(held=held)
+
+
 def _kept_by_nobody() -> QuerySet[Conversation]:
     return Conversation.objects.filter(
         pinned=False, held=False, owner__held=False, temporary=False, deleted_at=None
@@ -91,7 +97,9 @@ def _oldest(days: int) -> datetime:
 def _find_owners(owner_id: int | None = None) -> dict[int, list[int]]:
     """For each number of days the ids of those whose conversations may get so old; those who keep
     everything are in none. Of groups also where the account is disabled, which has no rights."""
-    people = User.objects.filter(held=False) if owner_id is None else User.objects.filter(pk=owner_id)
+    people = (
+        User.objects.filter(held=False) if owner_id is None else User.objects.filter(pk=owner_id)
+    )
     days = Coalesce(Max("groups__policy__retention_days"), settings.RETENTION_DAYS)
     owners: dict[int, list[int]] = defaultdict(list)
     for pk, each in people.annotate(days=days).filter(days__gt=0).values_list("pk", "days"):
