@@ -21,6 +21,7 @@ from django.utils import timezone
 from accounts import audit
 from accounts.audit import Act
 from accounts.models import AuditEntry, User
+from accounts.policies import load_rights
 from chat.models import Conversation, Turn
 from chat.services.library import conversations
 
@@ -76,6 +77,20 @@ def delete_if_old(conversation_id: UUID) -> bool:
             return False
         conversations.delete_conversation(row)
     return True
+
+
+def find_deletion(user: User, row: Conversation) -> datetime | None:
+    """When a conversation of this person's is going to be deleted for its age, where that is within
+    the next `TOLD_DAYS`. Pages ask of each row that they list: what it reads is kept."""
+    if row.pinned or row.held or row.temporary or user.held:
+        return None
+    days = load_rights(user.pk).retention_days
+    days = settings.RETENTION_DAYS if days is None else days
+    if not days:
+        return None
+    moment = row.updated_at + timedelta(days=days)
+    now = timezone.now()
+    return max(moment, now) if moment - now < timedelta(days=TOLD_DAYS) else None
 
 
 def hold(rows: QuerySet[Conversation] | QuerySet[User], *, held: bool) -> int:
