@@ -164,7 +164,9 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 30,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        # What is deleted is overwritten, also where SQLite was not built to do so by itself.
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
+        "PRAGMA secure_delete=ON;",
     }
     DATABASES["default"]["CONN_MAX_AGE"] = None
 else:
@@ -182,7 +184,7 @@ CACHES = {
     }
     if SCALED
     else {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "BACKEND": "config.caches.LocalCache",
         "OPTIONS": {"MAX_ENTRIES": 2000},
     }
 }
@@ -351,6 +353,10 @@ MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000, least=1)
 # Bytes of a form or a frame: a character takes up to 12 ("%F0%9F%98%80", "\ud83d\ude00").
 MAX_TEXT_BYTES = 12 * MAX_MESSAGE_CHARACTERS + 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_TEXT_BYTES
+
+# Conversations without a message for so long are deleted, where their owner's groups say nothing
+# else; 0: never.
+RETENTION_DAYS = env.int("RETENTION_DAYS", 0, least=0)
 
 HTTPS = env.bool("HTTPS", bool(PUBLIC_URL and PUBLIC_URL.is_https))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS

@@ -17,6 +17,7 @@ from django.http import HttpRequest
 from accounts.models import Role, User
 from accounts.roles import LastAdministrator, require_administrator_without, set_role
 from chat.admin.base import PricedChangeList, column
+from chat.admin.holds import HoldingAdmin
 from chat.html.figures import format_money
 from chat.models import Attachment, Conversation, Memory, Message
 from chat.services.people import accounts
@@ -47,7 +48,7 @@ class AccountForm(UserChangeForm):
 
 
 @admin.register(User)
-class AccountAdmin(UserAdmin):
+class AccountAdmin(HoldingAdmin, UserAdmin):
     """Accounts, with what each has cost."""
 
     form = AccountForm

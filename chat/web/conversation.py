@@ -33,6 +33,7 @@ from chat.protocol.zone import read_zone
 from chat.queries.recent import list_recent
 from chat.services.library import conversations, projects
 from chat.services.library.file_types import MAX_FILE_BYTES
+from chat.services.people import retention
 from chat.services.summary import summaries
 from chat.services.turns import requests
 from chat.services.turns.turns import NewMessage
@@ -136,6 +137,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
         "usage": usage.as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "lease": settings.LEASE_SECONDS,
+        "deletion": retention.find_deletion(get_user(request), row),
     }
     return _render_page(request, context)
 

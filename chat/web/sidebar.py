@@ -16,6 +16,7 @@ from chat.live.peers import stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Conversation, Turn
 from chat.services.library import conversations, projects
+from chat.services.people import retention
 from chat.web import transcript
 from chat.web.access import find_project, get_user, load_user, parse_id
 from chat.web.announcement import describe_announcement
@@ -37,6 +38,9 @@ def load_listed(request: HttpRequest, user: User, project_id: UUID | None = None
     )
     if search.here:
         context["groups"] = []
+    for group in context["groups"]:
+        for row in group.rows:
+            row.deletion = retention.find_deletion(user, row)
     hits, more_hits = find_hits(user, search, parse_id(request.GET.get("current", "")))
     more = {"hits": hits, "more_hits": more_hits, "unfolded": project_id}
     return context | {"count": count, "search": search} | more

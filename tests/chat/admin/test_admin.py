@@ -24,6 +24,7 @@ from agent.compaction.writing.job import WrittenSummary
 from agent.messages import Usage
 from chat.admin import base
 from chat.admin import conversations as conversations_admin
+from chat.admin.base import short_id
 from chat.admin.compaction_filters import STATES, WRITTEN
 from chat.admin.explanations import OCCASION_EXPLANATIONS
 from chat.db.threads import in_db
@@ -56,9 +57,21 @@ LISTS = ("conversation", "project", "message", "compaction", "turn", "modelprofi
 pytestmark = pytest.mark.django_db
 
 
+class Reader(Client):
+    """A browser whose person gives a reason wherever one is asked."""
+
+    def get(self, path: str, *args: Any, **options: Any) -> Any:
+        response = super().get(path, *args, **options)
+        if "admin/chat/reason.html" not in {each.name for each in response.templates}:
+            return response
+        assert self.post(path, {"reason": "Asked for help"}).status_code == 302
+        return super().get(path, *args, **options)
+
+
 @pytest.fixture
-def staff(client: Client) -> Client:
-    """A browser in which an administrator is signed in."""
+def staff() -> Client:
+    """A browser in which an administrator is signed in, who says why they read."""
+    client = Reader()
     client.force_login(make_user("root", admin=True))
     return client
 
@@ -127,7 +140,7 @@ def test_nobody_adds_edits_or_deletes_what_services_write(staff: Client) -> None
 def test_a_project_is_shown_with_how_much_it_holds(staff: Client) -> None:
     owner = make_user("ada")
     project = projects.create_project(owner, "Sea trip")
-    make_conversation(owner, project=project, title="Day 1")
+    member = make_conversation(owner, project=project)
     memories.remember_fact(owner.pk, "Hidden fact", Memory.Source.USER, project_id=project.pk)
     (row,) = listed(staff, "project")
     assert row.members == 1
@@ -135,13 +148,15 @@ def test_a_project_is_shown_with_how_much_it_holds(staff: Client) -> None:
     assert "Hidden fact" not in page
     members = list_url("conversation") + f"?project__id__exact={project.pk}"
     assert members in page
-    assert "Day 1" in html(staff.get(members))
+    assert short_id(member.pk) in html(staff.get(members))
 
 
-def test_viewing_does_not_include_revert_or_rerun(client: Client) -> None:
+def test_viewing_does_not_include_revert_or_rerun() -> None:
     compaction = make_compaction(conversation := make_conversation(messages=4))
+    client = Reader()
     client.force_login(make_user(staff=True, may=["view_compaction"]))
     page = html(client.get(page_url(compaction)))
+    assert "Messages it covered" in page
     assert "Revert…" not in page
     assert "Write again…" not in page
     for action in ("revert", "rerun"):
@@ -236,7 +251,17 @@ def test_conversations_show_owner_usage_and_compactions(staff: Client) -> None:
     add_messages(conversation, ["And now?"])
     add_messages(conversation, ["Later."], usage={"input_tokens": 49_000, "output_tokens": 1_000})
     page = html(staff.get(list_url("conversation")))
-    for shown in ("Photos", "ada", ">large<", ">8<", "50k · 50%", "12k / 800", "$0.0320", ">1<"):
+    assert "Photos" not in page
+    for shown in (
+        short_id(conversation.pk),
+        "ada",
+        ">large<",
+        ">8<",
+        "50k · 50%",
+        "12k / 800",
+        "$0.0320",
+        ">1<",
+    ):
         assert shown in page, shown
 
 
@@ -293,10 +318,10 @@ def test_context_is_what_the_messages_count_where_no_report_can_be_believed(
     assert ("far too few tokens" in page) == bool(reported)
 
 
-def test_search_finds_title_owner_and_id(staff: Client) -> None:
+def test_search_finds_owner_and_id_and_no_title(staff: Client) -> None:
     ada, bob = make_user("ada"), make_user("bob")
     first, second = make_conversation(ada, title="Photos"), make_conversation(bob, title="Taxes")
-    assert listed(staff, "conversation", q="photo") == [first]
+    assert listed(staff, "conversation", q="photo") == []
     assert listed(staff, "conversation", q="bob") == [second]
     assert listed(staff, "conversation", q=str(first.pk)) == [first]
     assert listed(staff, "conversation", q="nothing") == []
@@ -356,8 +381,10 @@ def test_messages_are_filtered_and_searched_within_a_conversation(staff: Client)
     make_conversation(messages=["apples"], title="Other")
     first, second = conversation.messages.order_by("number")
     assert listed(staff, "message", conversation=conversation.pk) == [second, first]
+    staff.get(page_url(conversation))
     assert listed(staff, "message", conversation=conversation.pk, q="apple") == [first]
-    assert listed(staff, "message", q="fruit") == [second, first]
+    assert listed(staff, "message", q=conversation.owner.username) == [second, first]
+    assert listed(staff, "message", q="fruit") == []
     assert listed(staff, "message", q="apples") == []  # texts only within a conversation
     assert listed(staff, "message", conversation="no-id") == []
 
@@ -418,7 +445,7 @@ def test_compactions_are_searched_and_filtered(staff: Client) -> None:
     bob = make_conversation(make_user("bob"), messages=6, title="Taxes")
     first = make_compaction(ada, trigger=Compaction.Trigger.AUTO)
     second = make_compaction(bob)
-    assert listed(staff, "compaction", q="photos") == [first]
+    assert listed(staff, "compaction", q="photos") == []
     assert listed(staff, "compaction", q="bob") == [second]
     assert listed(staff, "compaction", q=str(ada.pk)) == [first]
     assert listed(staff, "compaction", trigger__exact="auto") == [first]
@@ -516,7 +543,8 @@ def test_revert_asks_first(staff: Client) -> None:
     assertInHTML('<button type="submit" name="action" value="revert">Revert…</button>', page)
     confirm = html(ask(staff, "revert", compaction))
     assert "Revert this summary?" in confirm
-    assert "Photos" in confirm
+    assert "Photos" not in confirm
+    assert short_id(conversation.pk) in confirm
     conversation.refresh_from_db()
     assert conversation.compaction == compaction
 
