@@ -13,6 +13,8 @@ from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext
 
+from accounts.preferences import speak_chosen_language
+
 OWNER_HEADER, OWNER_FIELD = "X-Page-User", "page_user"  # static/js/base/session.js sends them
 # A page may be kept for Back, which its script covers after a sign-out; all else is kept nowhere.
 OF_PAGES, OF_THE_REST = "private, no-cache", "private, no-store"
@@ -45,7 +47,9 @@ class PrivatePagesMiddleware(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view: Callable[..., HttpResponseBase], *_: Any
     ) -> HttpResponse | None:
-        """401 where the page is not of the person who is signed in. Of nobody's, the view tells."""
+        """401 where the page is not of the person who is signed in. Of nobody's, the view tells.
+        What is told from here on is in the language that the person has chosen."""
+        speak_chosen_language(request)
         owner = request.headers.get(OWNER_HEADER) or request.POST.get(OWNER_FIELD)
         if not owner or owner == request.session.get(SESSION_KEY):
             return None
