@@ -81,7 +81,7 @@ INSTALLED_APPS = [
     "accounts",
     "spending",
     "chat",
-    "django.contrib.admin",
+    "config.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
