@@ -10,13 +10,10 @@ from django.utils import translation
 
 from accounts.models import User
 
-PREFERENCES = ("default_model", "language", "appearance")
-LIGHT, DARK = "light", "dark"
-
 
 def change_preferences(user: User, chosen: dict[str, str]) -> None:
-    """Store what was chosen of `PREFERENCES`; "" stands for no choice. The caller has checked the
-    values."""
+    """Store what was chosen of `default_model`, `language` and `appearance`; "" stands for no
+    choice. The caller has checked the values."""
     for name, value in chosen.items():
         setattr(user, name, value)
     user.save(update_fields=[*chosen])

@@ -21,6 +21,9 @@ from chat.web import (
     sidebar,
     summary,
 )
+from chat.web import (
+    settings as settings_views,
+)
 
 message_paths = [
     path("markdown/", message.message_markdown, name="message_markdown"),
@@ -46,6 +49,13 @@ project_paths = [
     path("export.zip", exports.project_export_zip, name="project_export"),
     path("files/", project.project_files, name="project_files"),
     path("files/<uuid:file>/", project.project_file_delete, name="project_file_delete"),
+]
+settings_paths = [
+    path("", settings_views.settings, name="settings"),
+    path("general/", settings_views.general),
+    path("tokens/", settings_views.tokens),
+    path("tokens/<int:pk>/revoke/", settings_views.token_revoke, name="token_revoke"),
+    path("<slug:section>/", settings_views.settings, name="settings_section"),
 ]
 handler429 = "accounts.views.too_many_attempts"  # django-allauth looks it up here
 site_paths: list[URLPattern | URLResolver] = [
@@ -89,6 +99,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path("memories/", memory.memory_list, name="memories"),
     path("memories/<int:pk>/", memory.memory_edit, name="memory"),
     path("memories/proposals/<int:pk>/", memory.memory_proposal, name="memory_proposal"),
+    path("settings/", include(settings_paths)),
     path("projects/", project.project_list, name="projects"),
     path("projects/<uuid:pk>/", include(project_paths)),
     path("attachments/", attachment.attachment_create, name="attachment_create"),
