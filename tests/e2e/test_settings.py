@@ -4,14 +4,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import new_profile
-from tests.e2e.conftest import Check, StorageState, composer
+from tests.e2e.conftest import Check, composer
 from tests.support.server import EverlongProcess
 
 pytestmark = pytest.mark.e2e
 
 THEME = "document.documentElement.dataset.theme ?? ''"
 # What is painted first: `requestAnimationFrame` runs before it.
-REMEMBER_FIRST_THEME = "requestAnimationFrame(() => { window.firstTheme = %s; })" % THEME
+REMEMBER_FIRST_THEME = f"requestAnimationFrame(() => {{ window.firstTheme = {THEME}; }})"
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 LIGHT = "rgb(252, 251, 248)"
 
@@ -85,23 +85,20 @@ def test_the_theme_is_the_accounts_and_another_browser_paints_it_first(
     other.close()
 
 
-def test_a_theme_that_only_the_browser_knew_goes_to_the_account(
-    chat: Page, browser: Browser, server: EverlongProcess, state: StorageState
-) -> None:
+def test_a_theme_that_only_the_browser_knew_goes_to_the_account(chat: Page) -> None:
     chat.evaluate("localStorage.removeItem('theme-moved'); localStorage.setItem('theme', 'dark')")
     chat.add_init_script(REMEMBER_FIRST_THEME)
     with chat.expect_response("**/settings/general/") as told:
         chat.reload()
     assert told.value.status == 204
     assert chat.evaluate("firstTheme") == "dark"
-    expect_moved = "localStorage.getItem('theme-moved') === '1'"
-    chat.wait_for_function(expect_moved)
+    chat.wait_for_function("localStorage.getItem('theme-moved') === '1'")
     chat.evaluate("localStorage.removeItem('theme')")
     chat.reload()
     assert chat.evaluate(THEME) == "dark", "the account has it"
 
 
-def test_a_token_is_made_copied_and_revoked(chat: Page, server: EverlongProcess) -> None:
+def test_a_token_is_made_copied_and_revoked(chat: Page) -> None:
     chat.context.grant_permissions(["clipboard-read", "clipboard-write"])
     open_settings(chat, "Access tokens")
     dialog = chat.locator("#dialog")
