@@ -5,9 +5,9 @@ everywhere soon, and at once in the process that took it.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from time import monotonic
 from typing import Any
@@ -107,7 +107,7 @@ for changed in (Group, GroupPolicy, User):
 m2m_changed.connect(forget_rights, sender=User.groups.through)
 
 
-def _read_rights(user_ids: Iterable[int]) -> Mapping[int, Rights]:
+def _read_rights(user_ids: Iterable[int]) -> dict[int, Rights]:
     ids = list(user_ids)
     with connection.cursor() as cursor:
         cursor.execute(READ.format(places=", ".join(["%s"] * len(ids))), ids)
@@ -137,7 +137,7 @@ def _combine(rows: list[tuple[Any, ...]]) -> Rights:
 def _join(stored: Iterable[str | None]) -> Names | None:
     """What any of the policies allows, from their lists as JSON; all, where one has none, or where
     there is no policy."""
-    lists = [None if each is None else json.loads(each) for each in stored]
+    lists = [json.loads(each or "null") for each in stored]
     if not lists or None in lists:
         return None
-    return Names(name for each in lists for name in each)
+    return Names(chain.from_iterable(lists))

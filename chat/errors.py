@@ -10,6 +10,8 @@ class RefusalCode(StrEnum):
     """docs/protocol.md says what each means."""
 
     BAD_FRAME = "bad_frame"
+    BUDGET_BUSY = "budget_busy"
+    BUDGET_USED = "budget_used"
     CONVERSATION_BUSY = "conversation_busy"
     DOES_NOT_FIT = "does_not_fit"
     EMPTY_INSTRUCTION = "empty_instruction"

@@ -10,6 +10,7 @@ from django.contrib import admin
 from chat.admin import (
     accounts,
     audit,
+    budgets,
     compactions,
     conversations,
     mcp_servers,
@@ -21,6 +22,7 @@ from chat.admin import (
 
 __all__ = [
     "accounts",
+    "budgets",
     "audit",
     "compactions",
     "conversations",

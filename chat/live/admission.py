@@ -31,10 +31,11 @@ PAUSE, MOST_LAG, LONGEST_PAUSE = 0.001, 0.1, 0.1
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who begins a turn. While it waits, `tell` hears how many begin before it."""
+    """Who begins a turn. While it waits, `tell` hears how many begin before it, and why it waits if
+    not for these."""
 
     user_id: int
-    tell: Callable[[int], Awaitable[None]] | None = None
+    tell: Callable[..., Awaitable[None]] | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -351,8 +351,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             )
         )
 
-    async def _tell_waiting(self, before: int, client_id: str | None = None) -> None:
-        await self._tell(SendWaiting(before, client_id))
+    async def _tell_waiting(self, before: int, why: str = "", client_id: str | None = None) -> None:
+        await self._tell(SendWaiting(before, client_id, why))
 
     async def _tell(self, event: Event) -> None:
         """Send an event to this tab alone."""

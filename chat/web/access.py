@@ -14,7 +14,7 @@ from chat.services.library import conversations, projects
 
 NOT_OFFERED = gettext_lazy("This model is no longer offered. Reload the page.")
 # Not the user's doing, and soon over.
-TEMPORARY = (RefusalCode.SERVER_BUSY, RefusalCode.SHUTTING_DOWN)
+TEMPORARY = (RefusalCode.SERVER_BUSY, RefusalCode.BUDGET_BUSY, RefusalCode.SHUTTING_DOWN)
 
 
 # --- Who asks -------------------------------------------------------------------------------------

@@ -53,9 +53,9 @@ class PreferencesForm(forms.Form):
 
 
 def _list_models(user: User) -> list[tuple[str, str]]:
-    usual = load_profile(find_default_name())
+    usual = load_profile(find_default_name(user.pk))
     models = {"": gettext("Default: {model}").format(model=usual)}
-    models |= {each.name: str(each) for each in list_offered()}
+    models |= {each.name: str(each) for each in list_offered(user.pk)}
     if user.default_model not in models:
         gone = load_profile(user.default_model)
         models[user.default_model] = gettext("{model} (no longer offered)").format(model=gone)

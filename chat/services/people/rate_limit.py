@@ -2,6 +2,7 @@
 once."""
 
 import time
+from contextlib import suppress
 
 from django.conf import settings
 from django.core.cache import cache
@@ -44,6 +45,12 @@ def count_turn(user_id: int) -> None:
             retryable=True,
             retry_after=MINUTE - second,
         )
+
+
+def forget_turn(user_id: int) -> None:
+    """Take back what `count_turn` has counted: the turn has not begun, and is begun again."""
+    with suppress(ValueError):  # another minute has begun
+        cache.decr(_key(user_id, int(time.time()) // MINUTE))
 
 
 def explain_limit(user_id: int) -> str:

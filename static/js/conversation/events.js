@@ -6,7 +6,7 @@
 
 import { announce } from "../base/dom.js";
 import { gettext } from "../base/gettext.js";
-import { showBanner, showNotice } from "../base/notice.js";
+import { showBanner, showBannerIn, showNotice } from "../base/notice.js";
 import { refreshSidebar } from "../list/sidebar.js";
 import { forgetCitations } from "../navigation/citations.js";
 
@@ -204,6 +204,7 @@ const HANDLERS = {
   "conversation.updated": conversationUpdated,
   "conversation.deleted": conversationDeleted,
   "projects.changed": refreshSidebar,
+  "budget.state": (_, frame) => showBannerIn("#budget-line", frame.text),
   "site.state": (_, frame) => showBanner(frame.text),
 };
 
