@@ -5,8 +5,8 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from chat.web import (
-    announcement,
     account,
+    announcement,
     attachment,
     budgets,
     composer,
@@ -23,6 +23,9 @@ from chat.web import (
     sidebar,
     summary,
     usage,
+)
+from chat.web import (
+    settings as settings_views,
 )
 
 message_paths = [
@@ -49,6 +52,13 @@ project_paths = [
     path("export.zip", exports.project_export_zip, name="project_export"),
     path("files/", project.project_files, name="project_files"),
     path("files/<uuid:file>/", project.project_file_delete, name="project_file_delete"),
+]
+settings_paths = [
+    path("", settings_views.settings, name="settings"),
+    path("general/", settings_views.general),
+    path("tokens/", settings_views.tokens),
+    path("tokens/<int:pk>/revoke/", settings_views.token_revoke, name="token_revoke"),
+    path("<slug:section>/", settings_views.settings, name="settings_section"),
 ]
 handler429 = "accounts.views.too_many_attempts"  # django-allauth looks it up here
 site_paths: list[URLPattern | URLResolver] = [
@@ -92,6 +102,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path("memories/", memory.memory_list, name="memories"),
     path("memories/<int:pk>/", memory.memory_edit, name="memory"),
     path("memories/proposals/<int:pk>/", memory.memory_proposal, name="memory_proposal"),
+    path("settings/", include(settings_paths)),
     path("projects/", project.project_list, name="projects"),
     path("projects/<uuid:pk>/", include(project_paths)),
     path("usage/", usage.usage_page, name="usage_page"),

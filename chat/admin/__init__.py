@@ -9,9 +9,9 @@ from django.contrib import admin
 
 from chat.admin import (
     accounts,
+    announcements,
     audit,
     budgets,
-    announcements,
     calls,
     compactions,
     conversations,

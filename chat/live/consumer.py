@@ -5,6 +5,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Coroutine
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
 from django.conf import settings
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import activate, gettext, gettext_noop
 
 from accounts.models import User
 from accounts.sessions import find_user_id
@@ -50,6 +51,7 @@ from chat.protocol.frames import (
     Sync,
     parse_frame,
 )
+from chat.protocol.language import choose_language
 from chat.protocol.local_layer import RESYNC
 from chat.protocol.zone import read_zone
 from chat.queries import schema
@@ -106,6 +108,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
+        # As its page speaks: for all frames of this socket, and for the tasks that `_start` makes.
+        activate(choose_language(self.scope))
+        self._context = copy_context()
         self._doubt = asyncio.Event()
         self._signed_out = False
         extensions = self.scope.get("extensions") or {}
@@ -150,7 +155,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         """Have something done beside the frames of this socket, until it is closed."""
-        task = asyncio.create_task(work)
+        # An event of the layer's comes in the context of whoever sent it.
+        task = asyncio.create_task(work, context=self._context.copy())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

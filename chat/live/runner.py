@@ -15,7 +15,7 @@ from typing import Any, ParamSpec
 from uuid import UUID
 
 import structlog
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import activate, get_language, gettext, gettext_noop
 
 from agent.errors import AgentError, ErrorCode
 from chat.db.outages import DATABASE
@@ -125,7 +125,7 @@ class Runner:
         else:
             work = self._compact(begun.compaction_id)
         leases.keeper.hold(Turn, turn.pk)
-        live.task = _outlive_request(self._run(live, work))
+        live.task = _outlive_request(self._run(live, work), get_language())
         if self._watching is None:
             self._watching = _outlive_request(self._watch_turns())
             self._listening = _outlive_request(
@@ -340,6 +340,12 @@ def _check_and_store(check: Callable[[], None], store: Callable[[], Begun | None
     return store()
 
 
-def _outlive_request(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    """A task in a context of its own, apart from that of the request that starts it."""
-    return asyncio.create_task(work, context=contextvars.Context())
+def _outlive_request(
+    work: Coroutine[Any, Any, None], language: str | None = None
+) -> asyncio.Task[None]:
+    """A task in a context of its own, apart from that of the request that starts it; it speaks the
+    site's language or another one."""
+    context = contextvars.Context()
+    if language:
+        context.run(activate, language)
+    return asyncio.create_task(work, context=context)
