@@ -16,7 +16,7 @@ PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 # has taken the path away: /admin/admin/ and /admin/ would be the same page.
 OWN = {
     *("account", "admin", "attachments", "c", "healthz", "memories", "metrics", "models"),
-    *("palette", "projects", "readyz", "session", "setup", "sidebar", "static", "tools", "ws"),
+    *("palette", "projects", "readyz", "s", "session", "setup", "sidebar", "static", "tools", "ws"),
 }
 
 

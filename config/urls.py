@@ -18,6 +18,7 @@ from chat.web import (
     outline,
     printing,
     project,
+    share,
     sidebar,
     summary,
 )
@@ -86,6 +87,10 @@ site_paths: list[URLPattern | URLResolver] = [
     path("c/<uuid:pk>/compact/", summary.compact_preview, name="compact_preview"),
     path("c/<uuid:pk>/summary/", summary.summary, name="summary"),
     path("c/<uuid:pk>/summary/<int:version>/", include(version_paths)),
+    path("c/<uuid:pk>/shares/", share.shares, name="shares"),
+    path("c/<uuid:pk>/shares/<uuid:share>/revoke/", share.share_revoke, name="share_revoke"),
+    path("s/<uuid:pk>/", share.shared, name="shared"),
+    path("s/<uuid:pk>/files/<uuid:file>/", share.shared_file, name="shared_file"),
     path("memories/", memory.memory_list, name="memories"),
     path("memories/<int:pk>/", memory.memory_edit, name="memory"),
     path("memories/proposals/<int:pk>/", memory.memory_proposal, name="memory_proposal"),
