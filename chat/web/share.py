@@ -39,14 +39,15 @@ def shares(request: HttpRequest, pk: UUID) -> HttpResponse:
     row = find_conversation(request, pk)
     if request.method == "GET":
         return _render_dialog(request, row, offered=_find_offered(row, request.GET.get("through")))
-    given = request.POST.get("through", "")
-    last = _find_message(row, given) if given else None
+    given = request.POST.get("through") or None
+    offered = _find_offered(row, given)
+    last = offered.pk if offered and given else None
     try:
-        made = service.share_conversation(get_user(request), row.pk, last.pk if last else None)
+        made = service.share_conversation(get_user(request), row.pk, last)
     except Refused as refusal:
         words = explain_refusal(refusal)
-        return _render_dialog(request, row, offered=last, refusal=words, status=422)
-    return _render_dialog(request, row, offered=last, made=made.pk)
+        return _render_dialog(request, row, offered=offered, refusal=words, status=422)
+    return _render_dialog(request, row, offered=offered, made=made.pk)
 
 
 @login_required
@@ -58,19 +59,16 @@ def share_revoke(request: HttpRequest, pk: UUID, share: UUID) -> HttpResponse:
     return _render_dialog(request, row, offered=_find_offered(row, None))
 
 
-def _find_message(row: Conversation, key: str) -> Message:
-    found = row.messages.filter(pk=int(key)).first() if key.isdecimal() and len(key) < 19 else None
+def _find_offered(row: Conversation, key: str | None) -> Message | None:
+    """The message with a key, or 404; without one the last of the shown branch, None where there is
+    none."""
+    if key is None:
+        return row.messages.filter(active=True).order_by("-position").first()
+    is_key = key.isdecimal() and len(key) < 20
+    found = row.messages.filter(pk=int(key)).first() if is_key else None
     if found is None:
         raise Http404
     return found
-
-
-def _find_offered(row: Conversation, key: str | None) -> Message | None:
-    """The message with a key; without one the last of the shown branch, None where there is
-    none."""
-    if key is not None:
-        return _find_message(row, key)
-    return row.messages.filter(active=True).order_by("-position").first()
 
 
 def _render_dialog(

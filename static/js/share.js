@@ -6,25 +6,26 @@ import { startBlocks } from "./transcript/blocks.js";
 import { Days } from "./transcript/days.js";
 import { Paging } from "./transcript/paging.js";
 
-const log = $("#transcript");
-const scroller = $("#scroller");
+startSharedPage($("#transcript"), $("#scroller"));
 
-// Without a script they lead to the next page.
-log.addEventListener("click", (event) => {
-  if (event.target.matches("#earlier, #later")) event.preventDefault();
-});
-localiseTimes();
-startBlocks(log);
-const paging = new Paging({ log, scroller, url: log.dataset.url, onChange() {} });
-new Days({ log, keepPlace: (work) => paging.keepPlace(work) });
+function startSharedPage(log, scroller) {
+  // Without a script they lead to the next page.
+  log.addEventListener("click", (event) => {
+    if (event.target.matches("#earlier, #later")) event.preventDefault();
+  });
+  localiseTimes();
+  startBlocks(log);
+  const paging = new Paging({ log, scroller, url: log.dataset.url, onChange() {} });
+  new Days({ log, keepPlace: (work) => paging.keepPlace(work) });
 
-/** Go to the message that the address names, which may be on another page. */
-async function goToMessage() {
-  const number = Number(/^#message-(\d+)$/.exec(location.hash)?.[1]);
-  if (!number) return;
-  if (!$(location.hash)) await paging.around(number).catch(() => null);
-  $(location.hash)?.scrollIntoView();
+  /** Go to the message that the address names, which may not be loaded. */
+  async function goToMessage() {
+    const number = Number(/^#message-(\d+)$/.exec(location.hash)?.[1]);
+    if (!number) return;
+    if (!$(location.hash)) await paging.around(number).catch(() => null);
+    $(location.hash)?.scrollIntoView();
+  }
+
+  addEventListener("hashchange", goToMessage);
+  goToMessage();
 }
-
-addEventListener("hashchange", goToMessage);
-goToMessage();
