@@ -81,9 +81,7 @@ def answer(turn: int) -> Message:
 
 def edit(message: Message, text: str) -> Message:
     owner = message.conversation.owner
-    opening = branches.edit_message(
-        owner, message.conversation_id, message.pk, text, holder=HOLDER
-    )
+    opening = branches.edit_message(owner, message.conversation_id, message.pk, text, holder=HOLDER)
     return answer(opening.turn.pk)
 
 
