@@ -1,5 +1,7 @@
 """People, what their groups allow them, how they come in, and the record of administration."""
 
+from typing import Any
+
 from django.contrib.auth.models import AbstractUser, Group
 from django.db import models
 
@@ -100,9 +102,23 @@ class AccessToken(models.Model):
         return f"access token {self.shown}…"
 
 
+class AppendOnly(TypeError):
+    """A stored entry of the audit was to be changed or deleted."""
+
+
+class AuditEntrySet(models.QuerySet["AuditEntry"]):
+    """Entries to read. That an account is gone empties `actor` and `owner` without passing here."""
+
+    def update(self, **values: Any) -> int:
+        raise AppendOnly("Audit entries are not changed.")
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        raise AppendOnly("Audit entries are not deleted.")
+
+
 class AuditEntry(models.Model):
     """One act of administration, or one reading of another person's conversation. Rows are only
-    added. They hold ids and names of fields, no titles and no contents."""
+    added, by `accounts.audit`. They hold ids and names of fields, no titles and no contents."""
 
     at = models.DateTimeField(auto_now_add=True)
     actor = models.ForeignKey(
@@ -122,6 +138,8 @@ class AuditEntry(models.Model):
     reason = models.CharField(max_length=500, blank=True)
     changed = models.JSONField(default=list, blank=True, help_text="Names of fields.")
 
+    objects = AuditEntrySet.as_manager()
+
     class Meta:
         verbose_name_plural = "audit entries"
         indexes = [
@@ -131,6 +149,14 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.act} {self.target_kind} {self.target_id}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if not self._state.adding:
+            raise AppendOnly("Audit entries are not changed.")
+        super().save(*args, **options)
+
+    def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
+        raise AppendOnly("Audit entries are not deleted.")
 
 
 class SetupLink(models.Model):

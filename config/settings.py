@@ -81,7 +81,7 @@ INSTALLED_APPS = [
     "accounts",
     "spending",
     "chat",
-    "django.contrib.admin",
+    "config.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -297,7 +297,11 @@ ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_RATE_LIMITS = {"setup": "20/m/ip"}  # besides the defaults for signing in and the like
+ACCOUNT_RATE_LIMITS = {  # besides the defaults for signing in and the like
+    "setup": "20/m/ip",
+    "token": "60/m/key",  # uses of one person's access tokens
+    "wrong_token": "60/m/ip",
+}
 # Proxies in front that append to X-Forwarded-For; with 0 that header is not believed.
 TRUSTED_PROXIES = ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXIES", 0)
 EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"

@@ -9,6 +9,7 @@ from django.contrib import admin
 
 from chat.admin import (
     accounts,
+    audit,
     compactions,
     conversations,
     mcp_servers,
@@ -20,6 +21,7 @@ from chat.admin import (
 
 __all__ = [
     "accounts",
+    "audit",
     "compactions",
     "conversations",
     "mcp_servers",

@@ -14,6 +14,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.html import format_html
 
+from accounts.audited_admin import record_act
 from chat import tasks
 from chat.admin.base import admin_link, list_url, page_url
 from chat.errors import RefusalCode, Refused
@@ -168,7 +169,7 @@ def do_action(page: ModelAdmin, request: HttpRequest, row: Compaction, action: A
             reason = "An answer or a compaction is running there. Try again when it is done."
         page.message_user(request, format_html("{}: {}", name, reason), messages.ERROR)
         return row.pk
-    page.log_change(request, row, action.done)
+    record_act(request, action.name, row)
     log.info("administrator acted", action=action.name, compaction=row.pk, user=request.user.pk)
     page.message_user(request, format_html("{}: {}", name, action.done), messages.SUCCESS)
     return shown or row.pk
