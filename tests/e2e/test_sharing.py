@@ -71,7 +71,8 @@ def test_a_link_is_made_copied_read_and_revoked(
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name="Shared", exact=True)).to_have_count(0)
     answer = reader.goto(link)
-    assert answer and answer.status == 404
+    assert answer is not None
+    assert answer.status == 404
 
 
 def test_a_long_conversation_loads_on_and_follows_links_to_messages(
