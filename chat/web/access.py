@@ -1,5 +1,6 @@
 """How views begin and end: whose request it is, whose row it is about, and how one is refused."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -71,10 +72,14 @@ def parse_id(text: str) -> UUID | None:
         return None
 
 
-def find_conversation(request: HttpRequest, pk: UUID) -> Conversation:
+def find_conversation(
+    request: HttpRequest,
+    pk: UUID,
+    load: Callable[[User, UUID], Conversation] = conversations.load_conversation,
+) -> Conversation:
     """The signed-in user's conversation, or 404."""
     try:
-        return conversations.load_conversation(get_user(request), pk)
+        return load(get_user(request), pk)
     except Conversation.DoesNotExist:
         raise Http404 from None
 

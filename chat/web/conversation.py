@@ -31,6 +31,7 @@ from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.protocol.zone import read_zone
 from chat.queries.recent import list_recent
+from chat.queries.shared import load_conversation_with_mark
 from chat.services.library import conversations, projects
 from chat.services.library.file_types import MAX_FILE_BYTES
 from chat.services.people import retention
@@ -127,7 +128,7 @@ def _find_project(request: HttpRequest, user: User) -> Project | None:
 @compress_without_query
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One conversation: the newest messages; the socket brings what happens from then on."""
-    row = find_conversation(request, pk)
+    row = find_conversation(request, pk, load_conversation_with_mark)
     state = load_state_for(row)
     usage = from_rows.context_usage(state)
     context = transcript.load_newest(row, usage.summarised)
