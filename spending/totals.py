@@ -7,12 +7,15 @@ from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import QuerySet
 
+from agent.messages import Usage
 from spending.amounts import quantise
-from spending.calls import prepare
+from spending.calls import prepare, read_usage
 from spending.models import ModelCall
 
 Key = TypeVar("Key", int, UUID)
+TotalsBy = Literal["user", "conversation", "turn", "compaction"]  # each has an index
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,7 @@ _SUMS = f"""
 """
 
 
-def add_up(
-    by: Literal["user", "conversation", "turn", "message", "compaction"], keys: Collection[Key]
-) -> dict[Key, Total]:
+def add_up(by: TotalsBy, keys: Collection[Key]) -> dict[Key, Total]:
     """The totals of people, conversations and so on, by their ids, in one query. Who has none is
     not in it."""
     if not keys:
@@ -61,11 +62,20 @@ def add_up(
     return {as_key(key): _read_sums(*sums) for key, *sums in found}
 
 
-def add_up_one(
-    by: Literal["user", "conversation", "turn", "message", "compaction"], key: Key
-) -> Total:
+def add_up_one(by: TotalsBy, key: Key) -> Total:
     """The total of one."""
     return add_up(by, [key]).get(key, Total())
+
+
+def add_up_usage(rows: QuerySet[ModelCall]) -> tuple[Usage, Decimal, bool]:
+    """The usage of some calls by classes of tokens, US dollars, and whether a part is an
+    estimate."""
+    ended = list(rows.exclude(state=ModelCall.State.OPEN))
+    return (
+        sum(map(read_usage, ended), Usage()),
+        sum((row.cost for row in ended), Decimal(0)),
+        any(row.state == ModelCall.State.LOST for row in ended),
+    )
 
 
 def _read_sums(read: Any, written: Any, cost: Any, summaries: Any, is_estimated: Any) -> Total:

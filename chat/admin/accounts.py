@@ -4,43 +4,35 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.admin import UserAdmin
-from django.db.models import OuterRef, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.models import User
-from chat.admin.base import column
+from chat.admin.base import PricedChangeList, column
 from chat.html.figures import format_money
 from chat.models import Attachment, Conversation, Memory, Message
 from chat.services.people import accounts
 
 
-def _sum_of(column: str) -> Coalesce:
-    """Of an account's conversations, by their index: a join would read those of all accounts."""
-    owned = Conversation.objects.filter(owner=OuterRef("pk")).order_by()
-    return Coalesce(Subquery(owned.values("owner").annotate(sum=Sum(column)).values("sum")), 0.0)
-
-
 @admin.register(User)
 class AccountAdmin(UserAdmin):
-    """Accounts, with the cost of the conversations that each still has."""
+    """Accounts, with what each has cost."""
 
     list_display = ("username", "email", "is_staff", "total_cost", "compaction_cost", "last_login")
     readonly_fields = ("last_login", "date_joined")
     # Django's pair of boxes breaks rules of ARIA; the browser's own list does not.
     filter_horizontal = ()
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        return (
-            super()
-            .get_queryset(request)
-            .annotate(total_cost=_sum_of("cost"), compaction_cost=_sum_of("compaction_cost"))
-        )
+    totals_by = "user"
 
-    total_cost = column("Cost", lambda row: format_money(row.total_cost), "total_cost")
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return PricedChangeList
+
+    total_cost = column("Cost", lambda row: format_money(row.total.dollars))
     compaction_cost = column(
-        "Of that, compactions", lambda row: format_money(row.compaction_cost), "compaction_cost"
+        "Of that, compactions", lambda row: format_money(row.total.summary_dollars)
     )
 
     # --- Deletion ---------------------------------------------------------------------------------

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate, TruncMonth
 from django.utils import timezone
 
 from accounts.models import User
-from chat.models import Compaction, Conversation, Message, Turn
+from chat.models import Compaction, Conversation, Turn
+from spending.models import ModelCall
 
 SPANS = (1, 7, 30)  # days, today included
 FAULT_DAYS = 14
@@ -27,8 +28,8 @@ SLOW_COMPACTION = ~FAILED_COMPACTION & Q(
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """So many days up to now: what answers and compactions cost in US dollars, and how many people
-    have said something. Of conversations that still exist."""
+    """So many days up to now: what model calls cost in US dollars, and how many people have said
+    something."""
 
     days: int
     since: datetime
@@ -39,7 +40,7 @@ class Span:
 @dataclass(frozen=True, slots=True)
 class Spending:
     """US dollars by person, a number for each of `months` (when they began, this one first), and
-    how many people are not listed. Of conversations that still exist."""
+    how many people are not listed."""
 
     months: Sequence[datetime]
     people: Sequence[tuple[str, Sequence[float]]]
@@ -61,30 +62,25 @@ class FaultyDay:
 
 
 def load_spans() -> list[Span]:
-    """Today, a week and a month, in three queries."""
+    """Today, a week and a month, in two queries."""
     since = {days: _days_ago(days - 1) for days in SPANS}
-    answers = _add_up(Message.objects.filter(cost__gt=0), "created_at", Sum, "cost", since)
-    compactions = _add_up(Compaction.objects.all(), "created_at", Sum, "cost", since)
+    calls = _add_up(ModelCall.objects.all(), "opened_at", Sum, "cost", since)
     people = _add_up(Conversation.objects.all(), "updated_at", Count, "owner", since, distinct=True)
     return [
-        Span(days, start, (answers[days] or 0.0) + (compactions[days] or 0.0), people[days])
-        for days, start in since.items()
+        Span(days, start, float(calls[days] or 0), people[days]) for days, start in since.items()
     ]
 
 
 def load_spending() -> Spending:
-    """What answers and compactions of this month and the two before have cost, by the owner of
-    the conversation that they belong to, most of this month first. In three queries."""
+    """What model calls of this month and the two before have cost, by who pays, most of this month
+    first. In two queries."""
     starts = _list_months()
     spent: dict[int, list[float]] = {}
-    # Looked up row by row: for a join, PostgreSQL reads the conversations of the whole site.
-    owner = Subquery(Conversation.objects.filter(pk=OuterRef("conversation_id")).values("owner"))
-    for rows in Message.objects.filter(cost__gt=0), Compaction.objects.filter(cost__gt=0):
-        recent = rows.filter(created_at__gte=starts[-1]).order_by()
-        by_month = recent.values(owner=owner, month=TruncMonth("created_at"))
-        for row in by_month.annotate(dollars=Sum("cost")):
-            sums = spent.setdefault(row["owner"], [0.0] * MONTHS)
-            sums[starts.index(row["month"])] += row["dollars"]
+    recent = ModelCall.objects.filter(opened_at__gte=starts[-1], cost__gt=0, user__isnull=False)
+    by_month = recent.order_by().values("user", month=TruncMonth("opened_at"))
+    for row in by_month.annotate(dollars=Sum("cost")):
+        sums = spent.setdefault(row["user"], [0.0] * MONTHS)
+        sums[starts.index(row["month"])] += float(row["dollars"])
     listed = sorted(spent, key=lambda owner: spent[owner], reverse=True)[:MOST_PEOPLE]
     names = dict(User.objects.filter(pk__in=listed).values_list("pk", "username"))
     return Spending(

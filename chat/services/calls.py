@@ -3,7 +3,6 @@ who pays: the owner of its conversation."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from decimal import Decimal
 
 from django.conf import settings
 from django.db import transaction
@@ -28,7 +27,6 @@ from spending.calls import (
     lose_call,
     note_progress,
     open_call,
-    read_usage,
 )
 from spending.models import ModelCall
 
@@ -149,13 +147,6 @@ def lose_abandoned() -> None:
     for row in rows.exclude(wanted):
         with transaction.atomic():
             lose_call(row, _load_prices(row))
-
-
-def add_up_turn(turn_id: int) -> tuple[Usage, Decimal]:
-    """What the calls of a turn have used, and US dollars."""
-    rows = list(ModelCall.objects.filter(turn=turn_id).exclude(state=ModelCall.State.OPEN))
-    usage = sum(map(read_usage, rows), Usage())
-    return usage, sum((row.cost for row in rows), Decimal(0))
 
 
 def _load_prices(row: ModelCall) -> Prices:

@@ -23,6 +23,7 @@ from chat.live.runner import runner
 from chat.metrics import REGISTRY
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice
+from spending.models import ModelCall
 
 DAY = timedelta(days=1)
 
@@ -66,8 +67,9 @@ class _Site(Collector):
         counted = _count(compactions.annotate(why=why), "status", "why", "method")
         yield _gauge("compactions", words, counted, "status", "trigger", "engine")
         words = "What compactions of the last 24 hours cost."
-        cost = compactions.aggregate(cost=Sum("cost"))["cost"] or 0.0
-        yield _gauge("compaction_dollars", words, {(): cost})
+        calls = ModelCall.objects.filter(opened_at__gte=since, compaction__isnull=False)
+        cost = calls.aggregate(cost=Sum("cost"))["cost"] or 0
+        yield _gauge("compaction_dollars", words, {(): float(cost)})
 
         words = "1: tokens are estimated from bytes."
         yield _gauge("vocabulary_missing", words, {(): get_counter().encoding is None})

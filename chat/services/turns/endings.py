@@ -29,6 +29,8 @@ from chat.services.summary import compactions
 from chat.services.turns.message_changes import change_history, update_messages
 from chat.services.turns.turns import append_answer, find_head, find_open_answer, text_blocks
 from spending.calls import CallEnd, end_call
+from spending.models import ModelCall
+from spending.totals import add_up_usage
 
 log = structlog.get_logger(__name__)
 
@@ -171,7 +173,7 @@ def _log_end(turn: Turn, ending: TurnOutcome) -> None:
     if ending.calls == 1 and ending.call:  # mostly: no statement for it
         usage, cost = ending.call.usage, ending.call.dollars
     else:
-        usage, cost = calls.add_up_turn(turn.pk)
+        usage, cost, _ = add_up_usage(ModelCall.objects.filter(turn=turn.pk))
     compressed_at = turn.conversation.compressed_at
     ended = turn.finished_at or timezone.now()
     log.info(
