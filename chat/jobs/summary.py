@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from accounts.preferences import speaking_to
 from agent.compaction.failures import SummaryRejected, list_failures
 from agent.compaction.policy import BACKGROUND, Origin
 from agent.compaction.writing.job import Job, WrittenSummary
@@ -48,7 +49,8 @@ def write_summary(compaction_id: int) -> bool:
     if task is None:
         log.info("compaction not taken up: it has ended", compaction=compaction_id)
         return False
-    with leases.keeper.holding(Compaction, compaction_id):
+    owner_id = task.state.conversation.owner_id
+    with leases.keeper.holding(Compaction, compaction_id), speaking_to(owner_id):
         return _write_claimed(task)
 
 
