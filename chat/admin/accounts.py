@@ -17,6 +17,7 @@ from django.http import HttpRequest
 from accounts.models import Role, User
 from accounts.roles import LastAdministrator, require_administrator_without, set_role
 from chat.admin.base import column
+from chat.admin.handing_over import HandsOver
 from chat.html.figures import format_money
 from chat.models import Attachment, Conversation, Memory, Message
 from chat.services.people import accounts
@@ -53,7 +54,7 @@ class AccountForm(UserChangeForm):
 
 
 @admin.register(User)
-class AccountAdmin(UserAdmin):
+class AccountAdmin(HandsOver, UserAdmin):
     """Accounts, with the cost of the conversations that each still has."""
 
     form = AccountForm

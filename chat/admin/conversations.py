@@ -22,6 +22,7 @@ from chat.admin.base import (
     render_summary_html,
 )
 from chat.admin.compactions import SUMMARY_ROW, make_table_row
+from chat.admin.handing_over import HandsOver
 from chat.engine.state import load_state, load_states
 from chat.html.figures import format_money, format_tokens
 from chat.html.plot import render_context_plot
@@ -53,7 +54,7 @@ class MeteredChangeList(NarrowChangeList):
 
 
 @admin.register(Conversation)
-class ConversationAdmin(ReadOnlyAdmin):
+class ConversationAdmin(HandsOver, ReadOnlyAdmin):
     list_display = (
         "name",
         "owner_name",

@@ -8,11 +8,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from chat.admin.base import OWNER, OwnerFilter, ReadOnlyAdmin, column, list_url, moment_column
+from chat.admin.handing_over import HandsOver
 from chat.models import Conversation, Project
 
 
 @admin.register(Project)
-class ProjectAdmin(ReadOnlyAdmin):
+class ProjectAdmin(HandsOver, ReadOnlyAdmin):
     list_display = ("name", "owner_name", "conversations_count", "archived", "changed")
     list_select_related = ("owner",)
     list_only = ("name", "owner__username", "archived", "changed_at")
