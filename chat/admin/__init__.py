@@ -9,7 +9,10 @@ from django.contrib import admin
 
 from chat.admin import (
     accounts,
+    announcements,
     audit,
+    budgets,
+    calls,
     compactions,
     conversations,
     groups,
@@ -22,7 +25,10 @@ from chat.admin import (
 
 __all__ = [
     "accounts",
+    "budgets",
     "audit",
+    "announcements",
+    "calls",
     "compactions",
     "conversations",
     "groups",

@@ -6,18 +6,19 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import UserChangeForm
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import OuterRef, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.models import Role, User
 from accounts.roles import LastAdministrator, require_administrator_without, set_role
-from chat.admin.base import column
+from chat.admin.base import PricedChangeList, column
 from chat.admin.handing_over import HandsOver
+from chat.admin.holds import HoldingAdmin
 from chat.html.figures import format_money
 from chat.models import Attachment, Conversation, Memory, Message
 from chat.services.people import accounts
@@ -25,12 +26,6 @@ from chat.services.people import accounts
 LAST = "This is the last administrator. Make somebody else an administrator first."
 # What only an administrator changes: nobody raises themselves or others.
 OF_ADMINISTRATORS = ("role", "groups", "user_permissions")
-
-
-def _sum_of(column: str) -> Coalesce:
-    """Of an account's conversations, by their index: a join would read those of all accounts."""
-    owned = Conversation.objects.filter(owner=OuterRef("pk")).order_by()
-    return Coalesce(Subquery(owned.values("owner").annotate(sum=Sum(column)).values("sum")), 0.0)
 
 
 class AccountForm(UserChangeForm):
@@ -54,10 +49,11 @@ class AccountForm(UserChangeForm):
 
 
 @admin.register(User)
-class AccountAdmin(HandsOver, UserAdmin):
-    """Accounts, with the cost of the conversations that each still has."""
+class AccountAdmin(HandsOver, HoldingAdmin, UserAdmin):
+    """Accounts, with what each has cost."""
 
     form = AccountForm
+    actions = (*HandsOver.actions, *HoldingAdmin.actions)
     list_display = (
         "username",
         "email",
@@ -87,17 +83,15 @@ class AccountAdmin(HandsOver, UserAdmin):
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        return (
-            super()
-            .get_queryset(request)
-            .annotate(total_cost=_sum_of("cost"), compaction_cost=_sum_of("compaction_cost"))
-        )
+    totals_by = "user"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return PricedChangeList
 
     role_name = column("Role", lambda row: row.role.label.partition(":")[0])
-    total_cost = column("Cost", lambda row: format_money(row.total_cost), "total_cost")
+    total_cost = column("Cost", lambda row: format_money(row.total.dollars))
     compaction_cost = column(
-        "Of that, compactions", lambda row: format_money(row.compaction_cost), "compaction_cost"
+        "Of that, compactions", lambda row: format_money(row.total.summary_dollars)
     )
 
     # --- Roles ------------------------------------------------------------------------------------
@@ -146,12 +140,10 @@ class AccountAdmin(HandsOver, UserAdmin):
 
     @staticmethod
     def _delete(users: Sequence[User]) -> None:
-        with transaction.atomic():
-            try:  # the page has told it, but somebody else may have gone meanwhile
-                require_administrator_without([user.pk for user in users])
-            except LastAdministrator as error:
-                raise PermissionDenied(LAST) from error
+        try:
             accounts.delete_accounts(users)
+        except LastAdministrator as error:  # the page has said so, but others may have gone since
+            raise PermissionDenied(LAST) from error
 
 
 def _is_administrator(request: HttpRequest) -> bool:

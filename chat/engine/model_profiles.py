@@ -45,6 +45,7 @@ BUILT_IN = {
 }
 THINKING = ("claude-fable-5", "claude-opus-5", "claude-sonnet-5")  # by default
 CACHE_WRITE = 1.25  # of the input price, for five minutes
+PRICE_DIGITS = 6
 
 
 def load_profile(name: str) -> ModelProfile:
@@ -75,8 +76,9 @@ def _default(name: str) -> ModelProfile:
     if known:
         profile.input_price = known.input_price
         profile.output_price = known.output_price
-        profile.cache_read_price = known.input_price * known.cache_read
-        profile.cache_write_price = known.input_price * CACHE_WRITE
+        # Rounded: 0.1 times 0.1 is a little more than 0.01.
+        profile.cache_read_price = round(known.input_price * known.cache_read, PRICE_DIGITS)
+        profile.cache_write_price = round(known.input_price * CACHE_WRITE, PRICE_DIGITS)
     return profile
 
 

@@ -18,7 +18,6 @@ from agent.loop import make_last_request
 from agent.messages import ApiMessage
 from agent.model.client import Client, import_sdk
 from agent.model.rules import find_violations
-from agent.model.unreported import Spent
 from agent.model_names import split_name
 from agent.tokens import TokenCounter
 from chat import metrics
@@ -68,11 +67,7 @@ def load_writer_endpoint(name: str) -> Endpoint:
 
 
 def new_client(
-    endpoint: Endpoint,
-    spent: Spent | None = None,
-    *,
-    owner_id: int | None = None,
-    timeout: float | None = None,
+    endpoint: Endpoint, *, owner_id: int | None = None, timeout: float | None = None
 ) -> Client:
     """A client for the running loop, to be closed by the caller. `owner_id`: in whose conversation
     it writes whole replies; `timeout`: seconds without a byte."""
@@ -86,7 +81,6 @@ def new_client(
         retries=settings.MODEL_RETRIES,
         read=_read,
         check=partial(_check, owner_id),
-        spent=spent,
     )
 
 

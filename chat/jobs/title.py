@@ -12,11 +12,13 @@ from agent.context.request import Request
 from agent.errors import AgentError
 from agent.messages import Block
 from agent.model.client import Client
-from agent.model.unreported import Spent
 from chat.engine import model_server
 from chat.models import Conversation, Message
+from chat.services.ledgers import JobLedger
 from chat.services.library import conversations
-from chat.services.turns import asking, charges
+from chat.services.turns import asking
+from spending.calls import CallDetails
+from spending.models import ModelCall
 
 log = structlog.get_logger(__name__)
 
@@ -39,26 +41,25 @@ def write_title(conversation_id: UUID) -> None:
         conversation=conversation, active=True, position__lt=2, left_out=False
     )
     texts = [row.text[:2_000] for row in opening.order_by("position")]
-    spent = Spent()
     try:
         client = partial(
             model_server.new_client,
             model_server.load_writer_endpoint(model),
-            spent,
             owner_id=conversation.owner_id,
         )
-        title = async_to_sync(_ask_for_title)(client, model, texts)
+        kind = ModelCall.Kind.TITLE
+        ledger = JobLedger(CallDetails(conversation.owner_id, kind, model, conversation.pk))
+        title = async_to_sync(_ask_for_title)(client, model, texts, ledger)
     except AgentError as error:
         log.warning("no title", conversation=str(conversation_id), reason=error.message)
         return
-    finally:
-        if spent or spent.open:
-            charges.charge_conversation(conversation.pk, spent)
     if title:
         conversations.set_suggested_title(conversation.pk, title)
 
 
-async def _ask_for_title(new_client: Callable[[], Client], model: str, texts: Sequence[str]) -> str:
+async def _ask_for_title(
+    new_client: Callable[[], Client], model: str, texts: Sequence[str], ledger: JobLedger
+) -> str:
     quoted = "\n\n".join(texts).replace("</conversation", "<\\/conversation")
     block: Block = {
         "type": "text",
@@ -72,7 +73,7 @@ async def _ask_for_title(new_client: Callable[[], Client], model: str, texts: Se
     )
     client = new_client()
     try:
-        reply = await client.complete(request)
+        reply = await client.complete(request, ledger)
     finally:
         await client.close()
     text = " ".join(b["text"] for b in reply.blocks if b["type"] == "text")

@@ -31,11 +31,12 @@ PAUSE, MOST_LAG, LONGEST_PAUSE = 0.001, 0.1, 0.1
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who begins a turn. While it waits, `tell` hears how many begin before it. `check` raises
-    where they may not begin any more; it is called in a database thread if they had to wait."""
+    """Who begins a turn. While it waits, `tell` hears how many begin before it, and why it waits if
+    not for these. `check` raises where they may not begin any more; it is called in a database
+    thread if they had to wait."""
 
     user_id: int
-    tell: Callable[[int], Awaitable[None]] | None = None
+    tell: Callable[..., Awaitable[None]] | None = None
     check: Callable[[], None] | None = None
 
 

@@ -1,5 +1,6 @@
 """How views begin and end: whose request it is, whose row it is about, and how one is refused."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -18,7 +19,7 @@ from chat.services.library import conversations, projects
 
 NOT_OFFERED = gettext_lazy("This model is no longer offered. Reload the page.")
 # Not the user's doing, and soon over.
-TEMPORARY = (RefusalCode.SERVER_BUSY, RefusalCode.SHUTTING_DOWN)
+TEMPORARY = (RefusalCode.SERVER_BUSY, RefusalCode.BUDGET_BUSY, RefusalCode.SHUTTING_DOWN)
 
 
 # --- Who asks -------------------------------------------------------------------------------------
@@ -71,10 +72,14 @@ def parse_id(text: str) -> UUID | None:
         return None
 
 
-def find_conversation(request: HttpRequest, pk: UUID) -> Conversation:
+def find_conversation(
+    request: HttpRequest,
+    pk: UUID,
+    load: Callable[[User, UUID], Conversation] = conversations.load_conversation,
+) -> Conversation:
     """The signed-in user's conversation, or 404."""
     try:
-        return conversations.load_conversation(get_user(request), pk)
+        return load(get_user(request), pk)
     except Conversation.DoesNotExist:
         raise Http404 from None
 

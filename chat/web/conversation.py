@@ -23,6 +23,7 @@ from chat.engine.model_profiles import (
 )
 from chat.engine.state import load_state_for, policy_for
 from chat.errors import Refused
+from chat.html.budget_line import load_budget_line
 from chat.html.moments import describe_dates
 from chat.live.runner import runner
 from chat.models import Project, Turn
@@ -30,8 +31,10 @@ from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.protocol.zone import read_zone
 from chat.queries.recent import list_recent
+from chat.queries.shared import load_conversation_with_mark
 from chat.services.library import conversations, projects
 from chat.services.library.file_types import MAX_FILE_BYTES
+from chat.services.people import retention
 from chat.services.summary import summaries
 from chat.services.turns import requests
 from chat.services.turns.turns import NewMessage
@@ -70,6 +73,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
 
 def _render_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     """A page. The script that goes from one chat to another gets only what differs: no list."""
+    context |= {"budget_line": load_budget_line(get_user(request))}
     if is_from_htmx(request):
         return render(request, "chat/page/chat.html", context)
     return render(request, "chat/page.html", context | _list(request, context))
@@ -124,7 +128,7 @@ def _find_project(request: HttpRequest, user: User) -> Project | None:
 @compress_without_query
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One conversation: the newest messages; the socket brings what happens from then on."""
-    row = find_conversation(request, pk)
+    row = find_conversation(request, pk, load_conversation_with_mark)
     state = load_state_for(row)
     usage = from_rows.context_usage(state)
     context = transcript.load_newest(row, usage.summarised)
@@ -134,6 +138,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
         "usage": usage.as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "lease": settings.LEASE_SECONDS,
+        "deletion": retention.find_deletion(get_user(request), row),
     }
     return _render_page(request, context)
 
@@ -227,8 +232,8 @@ async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:
         return HttpResponse(error, status=status, content_type="text/plain; charset=utf-8")
     user = await load_user(request)
     context = await in_db(_start, request, user)
-    context |= await in_db(_list, request, context)
-    return render(request, "chat/page.html", context | {"error": error}, status=status)
+    context |= await in_db(_list, request, context) | {"error": error}
+    return await in_db(render, request, "chat/page.html", context, status=status)
 
 
 @login_required

@@ -11,17 +11,16 @@ from uuid import UUID
 import structlog
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 
 from accounts import audit
 from accounts.audit import Act
 from accounts.models import User
 from chat.errors import RefusalCode, Refused
-from chat.models import Attachment, Conversation, Memory, MemoryProposal, Project, Share
+from chat.models import Attachment, Conversation, Memory, MemoryProposal, Project
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_access_check, user_group
 from chat.protocol.events import ConversationDeleted, ProjectsChanged
-from chat.services.library import search_index
+from chat.services.library import search_index, shares
 from chat.services.library.conversations import refuse_if_busy
 from chat.services.summary import compactions
 
@@ -131,7 +130,7 @@ def _give(rows: Sequence[Conversation], owner: User, receiver: User, by: User | 
     # Of facts about the person, which stay: where they were said is closed to them.
     said = Memory.everything.filter(conversation__in=ids, owner=owner)
     said.update(conversation=None, message_number=None)
-    Share.objects.filter(conversation__in=ids, revoked_at=None).update(revoked_at=timezone.now())
+    shares.revoke_all(ids)
     for row in rows:
         compactions.discard_preparations(row)  # a worker writes them for the owner before
         _ask_again(row)

@@ -21,6 +21,7 @@ from chat.engine.rights import explain_barred, explain_barred_writer
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, ModelProfile
 from chat.services.people.rate_limit import count_turn
+from spending.budgets import may_begin_in_background
 
 log = structlog.get_logger(__name__)
 
@@ -47,7 +48,11 @@ def permit(conversation: Conversation, writer: str, *, counted_for: int | None =
 def is_permitted(
     conversation: Conversation, writer: str, *, counted_for: int | None = None
 ) -> bool:
-    """`permit` in the background: whether it did."""
+    """`permit` in the background: whether it did. Work that nobody waits for leaves what is left of
+    a budget to its person."""
+    if not may_begin_in_background(conversation.owner_id):
+        log.info("not asked in the background", model=writer, reason="budget")
+        return False
     try:
         permit(conversation, writer, counted_for=counted_for)
     except Refused as refusal:

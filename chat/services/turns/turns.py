@@ -15,8 +15,7 @@ from django.utils.translation import gettext
 
 from accounts.policies import load_all_rights
 from agent.authorship.quoted import Range
-from agent.messages import Block, Usage, plain_text, sanitise_text
-from agent.model.unreported import mark
+from agent.messages import Block, plain_text, sanitise_text
 from chat.db.rows import Values, insert_row, read_row, update_row
 from chat.db.threads import UNAVAILABLE
 from chat.engine.model_server import get_counter
@@ -38,7 +37,7 @@ log = structlog.get_logger(__name__)
 LEASE_SHARE = 0.8  # share of LEASE_SECONDS
 
 
-# An answer that is being written: the id of its message, its text, what counts its cost so far.
+# An answer that is being written: the id of its message, its text, what counts its usage so far.
 Unstored = tuple[int, str, Callable[[], dict[str, Any] | None]]
 
 
@@ -194,7 +193,7 @@ def void_thinking(turn_id: int) -> None:
 
 
 def checkpoint(turn_ids: Sequence[int], texts: Sequence[Unstored]) -> set[int]:
-    """Store the text of the answers of the turns that a process runs, and what those have cost so
+    """Store the text of the answers of the turns that a process runs, and what those have used so
     far.
 
     Returns the ids of turns that must stop: they were asked to, their owner was disabled or may not
@@ -330,16 +329,8 @@ def append_message(
     return message
 
 
-def append_answer(
-    conversation: Conversation,
-    head: Message | None,
-    turn: Turn,
-    *,
-    asked: int = 0,
-) -> Message:
-    """The empty row of an answer. `asked`: the estimated tokens of the request that goes out for
-    it, so that they are booked if this process dies before its first checkpoint."""
-    request = Usage(input_tokens=asked)
+def append_answer(conversation: Conversation, head: Message | None, turn: Turn) -> Message:
+    """The empty row of an answer."""
     return append_message(
         conversation,
         head,
@@ -347,5 +338,4 @@ def append_answer(
         role=Message.Role.ASSISTANT,
         status=Message.Status.STREAMING,
         model=turn.model or conversation.model,
-        usage=mark(request, request_known=False) if asked else None,
     )
