@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext
 
 from accounts.models import User
+from accounts.preferences import keep_user
 from accounts.tokens import PREFIX, find_user_id_by_token
 from accounts.views import too_many_attempts
 
@@ -88,7 +89,7 @@ def _open(request: HttpRequest, scope: str) -> HttpResponse | None:
         return _refuse_token(scope)
     if not _may_try(request, "token", key=str(user.pk)):
         return too_many_attempts(request)
-    _sign_in_once(request, user)
+    keep_user(request, user)
     return None
 
 
@@ -105,16 +106,6 @@ def _refuse_token(scope: str) -> HttpResponse:
         f'Bearer realm="Everlong", error="invalid_token", scope="{scope}"'
     )
     return response
-
-
-def _sign_in_once(request: HttpRequest, user: User) -> None:
-    """For this request alone, whichever way the view asks who it is."""
-
-    async def get_user() -> User:
-        return user
-
-    request.user = user
-    request.auser = get_user
 
 
 def _say(words: str, status: int) -> HttpResponse:

@@ -5,9 +5,9 @@ everywhere soon, and at once in the process that took it.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from time import monotonic
 from typing import Any
@@ -95,6 +95,17 @@ def find_cost_centre(user_id: int) -> int | None:
     return next(iter(load_rights(user_id).group_ids), None)
 
 
+def set_policy(group: Group, **values: Any) -> None:
+    """Say what the members of a group may use: all fields of `GroupPolicy`."""
+    GroupPolicy.objects.update_or_create(group=group, defaults=values)
+
+
+def remove_policy(group: Group) -> None:
+    """Let a group say nothing of what its members may use."""
+    for policy in GroupPolicy.objects.filter(group=group):
+        policy.delete()
+
+
 def forget_rights(**_: Any) -> None:
     """Read everybody's rights anew: now, and once more when others see what has changed."""
     _kept.clear()
@@ -107,7 +118,7 @@ for changed in (Group, GroupPolicy, User):
 m2m_changed.connect(forget_rights, sender=User.groups.through)
 
 
-def _read_rights(user_ids: Iterable[int]) -> Mapping[int, Rights]:
+def _read_rights(user_ids: Iterable[int]) -> dict[int, Rights]:
     ids = list(user_ids)
     with connection.cursor() as cursor:
         cursor.execute(READ.format(places=", ".join(["%s"] * len(ids))), ids)
@@ -137,7 +148,7 @@ def _combine(rows: list[tuple[Any, ...]]) -> Rights:
 def _join(stored: Iterable[str | None]) -> Names | None:
     """What any of the policies allows, from their lists as JSON; all, where one has none, or where
     there is no policy."""
-    lists = [None if each is None else json.loads(each) for each in stored]
+    lists = [json.loads(each or "null") for each in stored]
     if not lists or None in lists:
         return None
-    return Names(name for each in lists for name in each)
+    return Names(chain.from_iterable(lists))

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from chat.html import markdown
 from chat.html.folded_quotes import mark_quotes, show_quotes
 from chat.html.moments import format_moment
 from chat.models import Conversation, Message, ModelProfile
+from spending.totals import Total, TotalsBy, add_up
 
 PREVIEW = 120  # characters of a message in a table
 MOST_COUNTED = 10_000  # rows of a list
@@ -51,7 +52,26 @@ class BoundedPaginator(Paginator):
         return min(self.counted, MOST_COUNTED)
 
 
-class NarrowChangeList(ChangeList):
+class PricedChangeList(ChangeList):
+    """With what the model calls of each row on the page cost as `total`, in one query: the page's
+    `totals_by` names what the rows are to the calls, "" for nothing."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        by: TotalsBy | Literal[""] = getattr(self.model_admin, "totals_by", "")
+        if by:
+            self.result_list: list[Any] = list(self.result_list)
+            add_totals(self.result_list, by)
+
+
+def add_totals(rows: Sequence[Any], by: TotalsBy) -> None:
+    """Give rows what their model calls cost as `total`."""
+    totals = add_up(by, [row.pk for row in rows])
+    for row in rows:
+        row.total = totals.get(row.pk, Total())
+
+
+class NarrowChangeList(PricedChangeList):
     """A list that loads the columns it shows, and no others."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -69,9 +89,11 @@ class NarrowChangeList(ChangeList):
 
 class ReadOnlyAdmin(admin.ModelAdmin):
     """Rows to look at. `list_only` names the columns of the list, those of joined tables included:
-    a column that is shown and not named costs a query per row."""
+    a column that is shown and not named costs a query per row. `totals_by`: see
+    `PricedChangeList`."""
 
     list_only: tuple[str, ...] = ()
+    totals_by: TotalsBy | Literal[""] = ""
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
@@ -242,9 +264,9 @@ def admin_link(row: Model, text: object = "") -> SafeString:
     return format_html('<a href="{}">{}</a>', page_url(row), text or row)
 
 
-def list_url(model: type[Model], **filters: object) -> str:
+def list_url(model: type[Model], /, **filters: object) -> str:
     """The address of a model's list, filtered."""
-    url = reverse(f"admin:chat_{model._meta.model_name}_changelist")
+    url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return f"{url}?{urlencode(filters)}" if filters else url
 
 

@@ -15,6 +15,7 @@ from chat.admin.base import (
     ModelFilter,
     NarrowChangeList,
     OwnerFilter,
+    add_totals,
     column,
     list_url,
     moment_column,
@@ -29,6 +30,7 @@ from chat.html.figures import format_money, format_tokens
 from chat.html.plot import render_context_plot
 from chat.models import Compaction, Conversation, Message
 from chat.queries.summary_versions import list_quotes
+from spending.totals import add_up_one
 
 MAX_COMPACTIONS = 50  # on a conversation's page
 DOUBTED = "; the model's server reported far too few tokens"
@@ -48,7 +50,6 @@ class MeteredChangeList(NarrowChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        self.result_list: list[Any] = list(self.result_list)
         states = load_states([row.pk for row in self.result_list])
         for row in self.result_list:
             row.state = states.get(row.pk)
@@ -72,13 +73,11 @@ class ConversationAdmin(HoldingAdmin, PrivateAdmin):
     list_select_related = ("owner",)
     # The meter reads the messages after each summary, which mostly fit a context's budget.
     list_per_page = list_max_show_all = 25
+    totals_by = "conversation"
     list_only = (
         "owner__username",
         "model",
         "next_number",
-        "input_tokens",
-        "output_tokens",
-        "cost",
         "compactions_completed",
         "compaction",
         "held",
@@ -129,10 +128,11 @@ class ConversationAdmin(HoldingAdmin, PrivateAdmin):
 
     tokens = column(
         "Tokens in / out",
-        lambda row: f"{format_tokens(row.input_tokens)} / {format_tokens(row.output_tokens)}",
-        "input_tokens",
+        lambda row: (
+            f"{format_tokens(row.total.request_tokens)} / {format_tokens(row.total.output_tokens)}"
+        ),
     )
-    total_cost = column("Cost", lambda row: format_money(row.cost), "cost")
+    total_cost = column("Cost", lambda row: format_money(row.total.dollars))
     compactions_count = column(
         "Compactions", lambda row: row.compactions_completed, "compactions_completed"
     )
@@ -153,13 +153,15 @@ class ConversationAdmin(HoldingAdmin, PrivateAdmin):
     ) -> HttpResponse:
         obj = kwargs["obj"]
         rows = Compaction.objects.filter(conversation=obj).order_by("-pk").only(*SUMMARY_ROW)
+        shown = list(rows[:MAX_COMPACTIONS])
+        add_totals(shown, "compaction")
         context |= {
             "usage": _usage(obj),
             "plot": render_context_plot(load_state(obj.pk)),
             "summary": render_summary_html(
                 obj.pk, obj.compressed_context or "", list_quotes(obj.compaction)
             ),
-            "compactions": [make_table_row(row, obj) for row in rows[:MAX_COMPACTIONS]],
+            "compactions": [make_table_row(row, obj) for row in shown],
             "compactions_url": list_url(Compaction, conversation=obj.pk),
             "messages_url": list_url(Message, conversation=obj.pk),
         }
@@ -171,6 +173,7 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
     state = load_state(conversation.pk)
     used, size, limits = state.used, state.size, state.limits
     rest = max(0, used - size.fixed)
+    total = add_up_one("conversation", conversation.pk)
     return [
         (
             "Context",
@@ -184,11 +187,11 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
             f"system {size.system:,} · project {size.project:,} · tools {size.tools:,} · "
             f"summary {size.summary:,} · conversation {rest:,}",
         ),
-        ("Tokens in / out", f"{conversation.input_tokens:,} / {conversation.output_tokens:,}"),
+        ("Tokens in / out", f"{total.request_tokens:,} / {total.output_tokens:,}"),
         (
             "Cost",
-            f"{format_money(conversation.cost)}, of that "
-            f"{format_money(conversation.compaction_cost)} for compactions "
+            f"{format_money(total.dollars)}, of that "
+            f"{format_money(total.summary_dollars)} for compactions "
             f"({conversation.compactions_completed:,})",
         ),
     ]

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agent.model.unreported import is_estimated
 from chat.admin.base import (
     CONVERSATION,
     ConversationFilter,
@@ -25,8 +24,16 @@ from chat.admin.reading import PrivateAdmin, may_read
 from chat.html.figures import format_cost
 from chat.html.message import render_message
 from chat.models import Conversation, Message, Turn
+from spending.models import ModelCall
+from spending.totals import add_up_usage
 
 MAX_BLOCKS = 20_000  # characters of a message's JSON
+
+
+def _price(row: Message) -> str:
+    rows = ModelCall.objects.filter(turn=row.turn_id, message=row.pk) if row.turn_id else None
+    _, dollars, is_estimated = add_up_usage(rows or ModelCall.objects.none())
+    return format_cost(dollars, about=is_estimated)
 
 
 @admin.register(Message)
@@ -87,7 +94,7 @@ class MessageAdmin(PrivateAdmin):
     conversation_link = CONVERSATION
     created = moment_column("Created", "created_at")
     start = column("Text", lambda row: row.preview or "–")
-    reply_cost = column("Cost", lambda row: format_cost(row.cost, about=is_estimated(row.usage)))
+    reply_cost = column("Cost", _price)
 
     @admin.display(description="As the API has them")
     def content_blocks(self, row: Message) -> SafeString:

@@ -5,7 +5,7 @@ rendered once for each language and cached.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import astuple
 from datetime import timedelta
 from functools import partial
@@ -105,8 +105,13 @@ def _without_strangers(html: str, message: Message) -> str:
     owned = Conversation.objects.filter(
         pk__in=cited, owner__conversations=message.conversation_id
     ).values_list("pk", flat=True)
-    theirs = set(map(str, owned))
-    return _ELSEWHERE.sub(lambda match: match[0] if match[1] in theirs else match[2], html)
+    return unlink_conversations(html, but=set(map(str, owned)))
+
+
+def unlink_conversations(html: str, but: Collection[str] = ()) -> str:
+    """The HTML with plain numbers in place of links to other conversations than those with these
+    ids."""
+    return _ELSEWHERE.sub(lambda match: match[0] if match[1] in but else match[2], html)
 
 
 def _message_context(

@@ -46,7 +46,8 @@ def create_conversation(
     """An empty conversation with the given model, or where that is not offered the project's or the
     default one. A temporary one is not listed."""
     wanted = [model, project.model if project else ""]
-    model = next(filter(is_offered, wanted), "") or find_default_name()
+    offered = (name for name in wanted if is_offered(user.pk, name))
+    model = next(offered, "") or find_default_name(user.pk)
     with transaction.atomic():
         conversation = Conversation.objects.create(
             owner=user,

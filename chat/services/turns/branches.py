@@ -23,7 +23,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import BranchChanged, Event, MessageDeleted
 from chat.queries import tree
-from chat.services.library import attachments, traces
+from chat.services.library import attachments, shares, traces
 from chat.services.library.conversations import (
     load_conversation,
     lock_message,
@@ -218,6 +218,7 @@ def _choose_summary(conversation: Conversation, *, before: int | None = None) ->
 def _remove(message: Message) -> None:
     """Take a message out of the tree: its children become its parent's."""
     message.children.update(parent=message.parent)
+    shares.end_before(message)
     files = list(message.attachments.values_list("pk", flat=True))
     message.delete()
     attachments.discard_unused(Attachment.objects.filter(pk__in=files))

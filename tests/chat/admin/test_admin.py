@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from decimal import Decimal
 from html import unescape
 from typing import Any
 
@@ -14,7 +15,6 @@ from django.http import HttpResponse
 from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
 from pytest_django.asserts import assertInHTML
 
 from agent.compaction.chapters.chapter import Chapter, WrittenPart
@@ -40,7 +40,6 @@ from demo.mind.models import ListedModel
 from tests.chat.factories import (
     MODEL,
     add_messages,
-    change_messages,
     hand_in,
     make_compaction,
     make_conversation,
@@ -49,6 +48,7 @@ from tests.chat.factories import (
     make_turn,
     make_user,
 )
+from tests.spending.factories import make_call
 
 HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 BIG = ("compressed_context", "system_prompt", '"blocks"', '"chapters"', '"audit"')
@@ -119,17 +119,10 @@ def test_lists_send_a_normal_user_to_the_sign_in(client: Client, model: str) -> 
     assert reverse("admin:login") in response["Location"]
 
 
-@pytest.mark.parametrize("model", LISTS)
+@pytest.mark.parametrize("model", ["project", "memory", "provider", "mcpserver"])
 def test_lists_are_forbidden_to_staff_without_permission(client: Client, model: str) -> None:
     client.force_login(make_user(staff=True))
     assert client.get(list_url(model)).status_code == 403
-
-
-def test_pages_are_forbidden_to_staff_without_permission(client: Client) -> None:
-    conversation = make_conversation(messages=4)
-    rows = [conversation, make_compaction(conversation), conversation.messages.first()]
-    client.force_login(make_user(staff=True))
-    assert {client.get(page_url(row)).status_code for row in rows} == {403}
 
 
 def test_nobody_adds_edits_or_deletes_what_services_write(staff: Client) -> None:
@@ -180,34 +173,23 @@ def test_the_start_page_tells_what_was_spent_and_what_failed_with_links_to_it(
     staff: Client,
 ) -> None:
     conversation = make_conversation(messages=6)
-    make_compaction(conversation, through=2, usage=Usage(12_000, 800))
+    make_call("0.036", state="lost")
+    make_call("0", state="open", bound=Decimal("0.8"))
     slow = make_compaction(conversation, through=4)
     later = slow.created_at + timedelta(seconds=90)
     Compaction.objects.filter(pk=slow.pk).update(finished_at=later)
     turn = make_turn(conversation, status=Turn.Status.FAILED)
     page = html(staff.get(reverse("admin:index")))
-    assert "$0.0360" in page
+    assert "≈ $0.0360" in page
+    assert "hold up to $0.8000 more" in page
     report = page[page.index('id="site-report"') : page.index('id="content-main"')]
     links = [unescape(link) for link in re.findall(r'href="(.*?)"', report)]
-    shown = [list(staff.get(link).context["cl"].result_list) for link in links]
-    assert shown == [[conversation]] * 4 + [[turn], [slow]]
-
-
-def test_the_start_page_tells_who_spent_what_in_which_month(staff: Client) -> None:
-    ada, ben = (make_conversation(owner=make_user(name), messages=4) for name in ("ada", "ben"))
-    now = timezone.localtime()
-    last_month = now.replace(day=1) - timedelta(days=1)
-    long_ago = now - timedelta(days=150)
-    change_messages(ada.messages.filter(number=2), cost=1.25)
-    change_messages(ada.messages.filter(number=4), cost=2.0, created_at=last_month)
-    change_messages(ben.messages.filter(number=2), cost=4.5)
-    change_messages(ben.messages.filter(number=4), cost=99.0, created_at=long_ago)
-    Compaction.objects.filter(pk=make_compaction(ada, through=2).pk).update(cost=0.5)
-    page = " ".join(html(staff.get(reverse("admin:index"))).split())
-    table = page[page.index('id="report-people"') : page.index('id="report-faults"')]
-    assert f"{now:%b %Y}" in table
-    cells = re.findall(r"(?:<a [^>]*>|<td[^>]*>)([^<]+)<", table)
-    assert cells == ["ben", "$4.50", "$0", "$0", "ada", "$1.75", "$2.00", "$0"]
+    charts = [link for link in links if "charts" in link]
+    assert [html(staff.get(link)).count("≈ $0.0360") > 0 for link in charts] == [True] * 3
+    shown = [
+        list(staff.get(link).context["cl"].result_list) for link in links if link not in charts
+    ]
+    assert shown == [[conversation]] * 3 + [[turn], [slow]]
 
 
 def test_a_compaction_explains_its_status_trigger_and_method(staff: Client) -> None:
@@ -254,9 +236,9 @@ def test_the_start_page_names_the_version(staff: Client) -> None:
     assert f"Everlong {VERSION}" in html(staff.get(reverse("admin:index")))
 
 
-def test_the_report_is_for_those_who_may_see_what_it_is_of(client: Client) -> None:
-    client.force_login(make_user(staff=True, may=["view_conversation", "view_turn"]))
-    assert "site-report" not in html(client.get(reverse("admin:index")))
+def test_the_report_is_for_operators_too(client: Client) -> None:
+    client.force_login(make_user(staff=True))
+    assert "site-report" in html(client.get(reverse("admin:index")))
 
 
 # --- Conversations --------------------------------------------------------------------------------
