@@ -77,6 +77,14 @@ def test_what_is_chosen_is_stored_on_the_account(browser: Client, ada: User) -> 
     assert 'value="dark" autocomplete="off" id="id_appearance_2" checked' in page
 
 
+def test_the_chosen_model_is_that_of_new_chats(browser: Client) -> None:
+    make_profile("a-model", display_name="A Model")
+    assert browser.get("/").context["model"] != "a-model"
+    browser.post(GENERAL, {"default_model": "a-model"})
+    assert browser.get("/").context["model"] == "a-model"
+    assert "Default</option>" in browser.get(GENERAL).content.decode()
+
+
 def test_the_dialog_says_that_it_is_saved(browser: Client) -> None:
     response = browser.post(GENERAL, {"appearance": "light"}, headers=IN_DIALOG)
     assert response.status_code == 200
