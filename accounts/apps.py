@@ -5,4 +5,8 @@ class AccountsConfig(AppConfig):
     name = "accounts"
 
     def ready(self) -> None:
-        from accounts import policies  # noqa: F401 - connects its receivers
+        # They listen: to sign-ins, to second factors that come and go, to changes of groups.
+        import accounts.oidc.groups
+        import accounts.policies
+        import accounts.second_factor
+        import accounts.sign_up  # noqa: F401

@@ -32,6 +32,7 @@ class Act(TextChoices):
     HOLD = "hold"  # nothing of it is deleted for being old
     RELEASE = "release"
     HAND_OVER = "hand over"
+    SET_RETENTION = "set retention"  # after how many days conversations are deleted, from now on
     RETENTION = "retention"  # conversations were deleted for being old: how many
     DELETE_OWN_ACCOUNT = "delete own account"
     REMOVE_SECOND_FACTOR = "remove second factor"

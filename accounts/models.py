@@ -2,15 +2,22 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser, Group
 from django.db import models
 
 
-class User(AbstractUser):
-    """A person with an account. Our own class, because a user model cannot be swapped later.
+class Role(models.TextChoices):
+    """What somebody is here. Django's two flags hold it: an administrator is a superuser, an
+    operator is staff and no superuser."""
 
-    Roles: a superuser is an administrator; somebody else who is `is_staff` is an operator.
-    """
+    USER = "user", "User"
+    OPERATOR = "operator", "Operator: sees usage, summaries and failures"
+    ADMINISTRATOR = "administrator", "Administrator: may do everything"
+
+
+class User(AbstractUser):
+    """A person with an account. Our own class, because a user model cannot be swapped later."""
 
     language = models.CharField(
         max_length=20, blank=True, default="", db_default="", help_text="Empty: the browser's."
@@ -35,6 +42,25 @@ class User(AbstractUser):
         db_default=False,
         help_text="Nothing of this account is deleted for being old.",
     )
+
+    @property
+    def role(self) -> Role:
+        if self.is_superuser:
+            return Role.ADMINISTRATOR
+        return Role.OPERATOR if self.is_staff else Role.USER
+
+    def has_perm(self, perm: str, obj: Any = None) -> bool:
+        """Django's, and what every operator may; see `OPERATOR_PERMISSIONS` in the settings."""
+        may_operate = self._is_operator and perm in settings.OPERATOR_PERMISSIONS
+        return may_operate or super().has_perm(perm, obj)
+
+    def has_module_perms(self, app_label: str) -> bool:
+        apps = {name.partition(".")[0] for name in settings.OPERATOR_PERMISSIONS}
+        return (self._is_operator and app_label in apps) or super().has_module_perms(app_label)
+
+    @property
+    def _is_operator(self) -> bool:
+        return self.is_active and self.role == Role.OPERATOR
 
 
 class GroupPolicy(models.Model):

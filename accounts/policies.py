@@ -95,6 +95,17 @@ def find_cost_centre(user_id: int) -> int | None:
     return next(iter(load_rights(user_id).group_ids), None)
 
 
+def set_policy(group: Group, **values: Any) -> None:
+    """Say what the members of a group may use: all fields of `GroupPolicy`."""
+    GroupPolicy.objects.update_or_create(group=group, defaults=values)
+
+
+def remove_policy(group: Group) -> None:
+    """Let a group say nothing of what its members may use."""
+    for policy in GroupPolicy.objects.filter(group=group):
+        policy.delete()
+
+
 def forget_rights(**_: Any) -> None:
     """Read everybody's rights anew: now, and once more when others see what has changed."""
     _kept.clear()

@@ -55,6 +55,7 @@ class RefusalCode(StrEnum):
     TOO_MANY_MEMORIES = "too_many_memories"
     TOO_MANY_PROPOSALS = "too_many_proposals"
     TOO_MANY_PROJECTS = "too_many_projects"
+    TOO_MANY_SHARES = "too_many_shares"
     UNAVAILABLE = "unavailable"
 
 

@@ -19,6 +19,7 @@ from agent.wire.proxies import Proxies
 from config import environment, logs
 from config.compaction_policy import site_policy
 from config.public_url import read_public_url, tell_apart
+from config.sign_in import read_openid_provider, read_sign_up
 from config.variables import Variables, strip_secrets, tell_in_words, wrong
 from config.version import VERSION  # noqa: F401 - a setting too
 
@@ -91,7 +92,7 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "allauth.socialaccount",
-    "allauth.socialaccount.providers.openid_connect",
+    "accounts.oidc",
     "allauth.usersessions",
     "channels",
     "csp",
@@ -113,6 +114,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "accounts.middleware.PrivatePagesMiddleware",  # after that of the token
+    "accounts.middleware.SecondFactorMiddleware",
     "chat.admin.impossible.ImpossibleValuesMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
@@ -134,6 +136,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "accounts.views.page_context",
                 "chat.web.conversation.page_context",
+                "chat.web.announcement.page_context",
             ],
             "builtins": ["django.templatetags.i18n", "chat.html.moments"],
             "libraries": {"site_report": "chat.admin.report"},
@@ -161,7 +164,9 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 30,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        # What is deleted is overwritten, also where SQLite was not built to do so by itself.
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
+        "PRAGMA secure_delete=ON;",
     }
     DATABASES["default"]["CONN_MAX_AGE"] = None
 else:
@@ -179,7 +184,7 @@ CACHES = {
     }
     if SCALED
     else {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "BACKEND": "config.caches.LocalCache",
         "OPTIONS": {"MAX_ENTRIES": 2000},
     }
 }
@@ -278,9 +283,54 @@ CACHE_FOR_AN_HOUR = env.bool("CACHE_FOR_AN_HOUR", True)
 COMPACTION_PICKUP_SECONDS = env.float("COMPACTION_PICKUP_SECONDS", 10.0)
 LEASE_SECONDS = env.float("LEASE_SECONDS", 15.0, least=1)
 
+# --- Sign-in --------------------------------------------------------------------------------------
+
+# Django's settings of mail; none: nothing is mailed, and no page offers what needs it.
+MAIL = env.mail("EMAIL_URL")
+globals().update(MAIL)
+DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", f"everlong@{PUBLIC_URL.host if PUBLIC_URL else HOST}")
+EMAIL_TIMEOUT = 10
+OPENID_PROVIDER = read_openid_provider(env)
+SIGN_UP = read_sign_up(env, bool(MAIL), bool(OPENID_PROVIDER))
+# Of whom one is asked: nobody, administrators and operators, or everybody.
+REQUIRE_SECOND_FACTOR = env.str("REQUIRE_SECOND_FACTOR", "", ("", "staff", "all"))
+
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_FORMS = {"login": "accounts.forms.LoginForm", "signup": "accounts.forms.SignUpForm"}
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "mandatory"  # of whom: accounts.stages
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_REAUTHENTICATION_REQUIRED = True  # for whatever changes how somebody signs in
+ACCOUNT_RATE_LIMITS = {  # besides the defaults for signing in and the like
+    "setup": "20/m/ip",
+    "invitation": "20/m/ip",
+    "token": "60/m/key",  # uses of one person's access tokens
+    "wrong_token": "60/m/ip",
+}
+SOCIALACCOUNT_ADAPTER = "accounts.oidc.adapter.SocialAccountAdapter"
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"  # the provider says which address is verified
+SOCIALACCOUNT_EMAIL_REQUIRED = False
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+MFA_ADAPTER = "accounts.second_factor.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_TOLERANCE = 1  # a code is typed for a moment: those before and after count too
+
 # --- Security -------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
+# What every operator may in the administration, without a permission that somebody has to give.
+OPERATOR_PERMISSIONS = frozenset(
+    {
+        "chat.view_compaction",
+        "chat.view_conversation",
+        "chat.view_message",
+        "chat.view_modelprofile",
+        "chat.view_turn",
+        "spending.view_modelcall",
+    }
+)
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -293,18 +343,8 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
-ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
-ACCOUNT_LOGIN_METHODS = {"username"}
-ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_RATE_LIMITS = {  # besides the defaults for signing in and the like
-    "setup": "20/m/ip",
-    "token": "60/m/key",  # uses of one person's access tokens
-    "wrong_token": "60/m/ip",
-}
 # Proxies in front that append to X-Forwarded-For; with 0 that header is not believed.
 TRUSTED_PROXIES = ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXIES", 0)
-EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
 # Per user: messages, and all else that asks a model (retries, edits, new answers, summaries).
 MESSAGES_PER_MINUTE = env.int("MESSAGES_PER_MINUTE", 30)
@@ -314,16 +354,23 @@ MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000, least=1)
 MAX_TEXT_BYTES = 12 * MAX_MESSAGE_CHARACTERS + 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_TEXT_BYTES
 
+# Conversations without a message for so long are deleted, where their owner's groups say nothing
+# else; 0: never.
+RETENTION_DAYS = env.int("RETENTION_DAYS", 0, least=0)
+
 HTTPS = env.bool("HTTPS", bool(PUBLIC_URL and PUBLIC_URL.is_https))
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", 0)
-SESSION_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = BASE_PATH
+SESSION_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = LANGUAGE_COOKIE_PATH = BASE_PATH
 _site = tell_apart(PUBLIC_URL, DATABASES["default"], port=None if SCALED else PORT)
 SESSION_COOKIE_NAME = f"everlong_session_{_site}"
 CSRF_COOKIE_NAME = f"everlong_csrf_{_site}"
 MESSAGE_COOKIE_NAME = f"everlong_messages_{_site}"
+ANNOUNCEMENT_COOKIE_NAME = f"everlong_announcement_{_site}"  # what somebody has put away
+LANGUAGE_COOKIE_NAME = f"everlong_language_{_site}"
+MFA_TRUST_COOKIE_NAME = f"everlong_trusted_{_site}"
 MESSAGE_STORAGE = "config.message_storage.MessageStorage"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
@@ -334,7 +381,8 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
-        "form-action": [SELF],
+        # Chromium also asks it about where a form's answer leads on to.
+        "form-action": [SELF, *(OPENID_PROVIDER.origins if OPENID_PROVIDER else [])],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
         "manifest-src": [SELF],

@@ -153,7 +153,7 @@ def list_sections(user: User) -> list[ProjectSection]:
         .filter(project__in=projects, archived=False, temporary=False)
         .annotate(place=place, total=Window(Count("pk"), partition_by=F("project")))
         .filter(place__lte=LISTED)
-        .only("title", "pinned", "project", "updated_at")
+        .only("title", "pinned", "held", "temporary", "project", "updated_at")
         .order_by("place")
     )
     newest: dict[UUID | None, list[Any]] = {project.pk: [] for project in projects}

@@ -30,7 +30,7 @@ from chat.live.peers import decide_elsewhere, stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.protocol import from_rows
-from chat.protocol.broadcast import SESSION_DOUBT, conversation_group, user_group
+from chat.protocol.broadcast import EVERYBODY, SESSION_DOUBT, conversation_group, user_group
 from chat.protocol.events import (
     Error,
     Event,
@@ -149,7 +149,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._layer = get_channel_layer()
         self._channel = await self._layer.new_channel()
         self._layer.hand_over(self._channel, self._hear)
-        for group in conversation_group(self.conversation_id), user_group(self.user.pk):
+        own = conversation_group(self.conversation_id), user_group(self.user.pk)
+        for group in (*own, EVERYBODY):
             await self._layer.group_add(group, self._channel)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -250,7 +251,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         match frame:
             case Compact(focus, extent):
                 await runner.begin(
-                    Sender(self.user.pk, self._tell_waiting),
+                    Sender(self.user.pk, self._tell_waiting, self._check_session),
                     summaries.open_compaction_turn,
                     self.user,
                     self.conversation_id,

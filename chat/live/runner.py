@@ -59,6 +59,8 @@ Begun = AnswerStart | summaries.CompactionTurn
 CHECKPOINT_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
 LAST_SECONDS = 0.5  # for the database's last answer
+# For so long it holds that somebody was signed in: later they are asked again before a turn begins.
+FRESH_SECONDS = 0.25
 INTERNAL = AgentError(
     ErrorCode.INTERNAL,
     gettext_noop("Something went wrong in Everlong; the log has the details. Retry."),
@@ -84,16 +86,22 @@ class Runner:
         """Store the beginning of a turn and run it, or neither: also if the user leaves meanwhile.
         Returns what `store` returns; with None nothing runs. It may have to wait for its turn, and
         for what running calls hold of a budget; Refused as by `Admission.admit`, and where a budget
-        is used up or does not come back soon."""
-        work = partial(self._admit, sender, partial(store, *args, **kwargs))
+        is used up or does not come back soon. Raises what the sender's `check` does."""
+        came = asyncio.get_running_loop().time()
+        work = partial(self._admit, sender, partial(store, *args, **kwargs), came)
         tell = sender.tell and partial(sender.tell, why=gettext(WAITS))
         try:
             return await budget_queue.begin(sender.user_id, work, tell)
         except BudgetExhausted as error:
             raise await in_db(make_refusal, error) from error
 
-    async def _admit(self, sender: Sender, store: Callable[[], Begun | None]) -> Begun | None:
-        async with self.admission.admit(sender):
+    async def _admit(
+        self, sender: Sender, store: Callable[[], Begun | None], came: float
+    ) -> Begun | None:
+        async with self.admission.admit(sender) as has_waited:
+            waited = asyncio.get_running_loop().time() - came
+            if sender.check and (has_waited or waited > FRESH_SECONDS):
+                store = partial(_check_and_store, sender.check, store)
             try:
                 return await finish_despite_cancel(self._store_and_run(store))
             except BudgetExhausted:
@@ -325,6 +333,11 @@ class Runner:
 
 
 runner = Runner()
+
+
+def _check_and_store(check: Callable[[], None], store: Callable[[], Begun | None]) -> Begun | None:
+    check()
+    return store()
 
 
 def _outlive_request(

@@ -7,6 +7,7 @@ import structlog
 from django.conf import settings
 
 from chat.db.outages import DATABASE
+from chat.db.scrubbing import scrubbing
 from chat.db.threads import RETRY_SECONDS, UNAVAILABLE, in_db
 from chat.queries import schema
 from chat.services.turns import leases, sweep
@@ -15,6 +16,7 @@ from spending.budgets import repair_counters
 log = structlog.get_logger(__name__)
 
 REPAIR_SECONDS = 300.0  # between two looks whether the counters of budgets are right
+SCRUB_AGAIN = 1.0  # seconds until more of the database's file is cleaned
 
 
 async def sweep_forever() -> None:
@@ -47,7 +49,7 @@ def _look_and_sweep() -> float:
     wait = sweep.seconds_to_next()
     if ended := sweep.sweep():
         log.info("swept", ended=ended)
-    return wait
+    return wait if scrubbing.work() else min(wait, SCRUB_AGAIN)
 
 
 def _repair_counters() -> None:

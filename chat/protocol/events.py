@@ -325,6 +325,13 @@ class BudgetLine(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AnnouncementChanged(Event):
+    """An administrator tells everybody something else than before."""
+
+    type = "announcement.changed"
+
+
+@dataclass(frozen=True, slots=True)
 class SiteState(Event):
     """Words for a banner while a part of the server is away; empty: everything works again."""
 

@@ -1,14 +1,19 @@
 """How views begin and end: whose request it is, whose row it is about, and how one is refused."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import User
+from accounts.sessions import find_user_id
 from chat.errors import RefusalCode, Refused
+from chat.live.admission import Sender
 from chat.models import Conversation, Project
 from chat.services.library import conversations, projects
 
@@ -35,6 +40,17 @@ async def load_user(request: HttpRequest) -> User:
     return user
 
 
+def make_sender(request: HttpRequest) -> Sender:
+    """Who begins a turn: the user of a request. Their session may end while they wait."""
+    user, session = get_user(request), request.session.session_key
+    return Sender(user.pk, check=partial(_require_session, user.pk, session))
+
+
+def _require_session(user_id: int, session: str | None) -> None:
+    if find_user_id(session) != user_id:
+        raise PermissionDenied
+
+
 def is_from_htmx(request: HttpRequest) -> bool:
     """Whether a part of a page is asked for."""
     return bool(request.htmx)  # type: ignore[attr-defined]
@@ -56,10 +72,14 @@ def parse_id(text: str) -> UUID | None:
         return None
 
 
-def find_conversation(request: HttpRequest, pk: UUID) -> Conversation:
+def find_conversation(
+    request: HttpRequest,
+    pk: UUID,
+    load: Callable[[User, UUID], Conversation] = conversations.load_conversation,
+) -> Conversation:
     """The signed-in user's conversation, or 404."""
     try:
-        return conversations.load_conversation(get_user(request), pk)
+        return load(get_user(request), pk)
     except Conversation.DoesNotExist:
         raise Http404 from None
 

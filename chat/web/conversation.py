@@ -25,15 +25,16 @@ from chat.engine.state import load_state_for, policy_for
 from chat.errors import Refused
 from chat.html.budget_line import load_budget_line
 from chat.html.moments import describe_dates
-from chat.live.admission import Sender
 from chat.live.runner import runner
 from chat.models import Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.protocol.zone import read_zone
 from chat.queries.recent import list_recent
+from chat.queries.shared import load_conversation_with_mark
 from chat.services.library import conversations, projects
 from chat.services.library.file_types import MAX_FILE_BYTES
+from chat.services.people import retention
 from chat.services.summary import summaries
 from chat.services.turns import requests
 from chat.services.turns.turns import NewMessage
@@ -47,6 +48,7 @@ from chat.web.access import (
     is_from_script,
     limit_response,
     load_user,
+    make_sender,
     refusal_response,
 )
 from chat.web.composer import describe_offer, list_choices, read_choices
@@ -126,7 +128,7 @@ def _find_project(request: HttpRequest, user: User) -> Project | None:
 @compress_without_query
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One conversation: the newest messages; the socket brings what happens from then on."""
-    row = find_conversation(request, pk)
+    row = find_conversation(request, pk, load_conversation_with_mark)
     state = load_state_for(row)
     usage = from_rows.context_usage(state)
     context = transcript.load_newest(row, usage.summarised)
@@ -136,6 +138,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
         "usage": usage.as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "lease": settings.LEASE_SECONDS,
+        "deletion": retention.find_deletion(get_user(request), row),
     }
     return _render_page(request, context)
 
@@ -189,7 +192,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
     user = await load_user(request)
     try:
         opening = await runner.begin(
-            Sender(user.pk),
+            make_sender(request),
             requests.open_conversation,
             user,
             request.POST.get("model", ""),
@@ -229,8 +232,8 @@ async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:
         return HttpResponse(error, status=status, content_type="text/plain; charset=utf-8")
     user = await load_user(request)
     context = await in_db(_start, request, user)
-    context |= await in_db(_list, request, context)
-    return render(request, "chat/page.html", context | {"error": error}, status=status)
+    context |= await in_db(_list, request, context) | {"error": error}
+    return await in_db(render, request, "chat/page.html", context, status=status)
 
 
 @login_required
@@ -281,7 +284,7 @@ async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
         return HttpResponse(NOT_OFFERED, status=422)
     try:
         await runner.begin(
-            Sender(row.owner_id), summaries.switch_model, row, name, holder=runner.holder
+            make_sender(request), summaries.switch_model, row, name, holder=runner.holder
         )
     except Refused as refusal:
         return refusal_response(refusal, 409)
@@ -297,7 +300,7 @@ async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     try:
         zone = read_zone(request.COOKIES)
         await runner.begin(
-            Sender(row.owner_id), requests.retry, row, holder=runner.holder, zone=zone
+            make_sender(request), requests.retry, row, holder=runner.holder, zone=zone
         )
     except Refused as refusal:
         return refusal_response(refusal, 409)

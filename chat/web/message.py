@@ -20,7 +20,6 @@ from chat.engine.model_profiles import list_offered
 from chat.engine.state import find_number_since
 from chat.errors import Refused
 from chat.html.message import render_whole_row
-from chat.live.admission import Sender
 from chat.live.enqueuing import ask_for_rebuild
 from chat.live.runner import runner
 from chat.models import Conversation, Message
@@ -36,6 +35,7 @@ from chat.web.access import (
     explain_refusal,
     find_conversation,
     load_user,
+    make_sender,
     refusal_response,
     render_question,
 )
@@ -130,7 +130,7 @@ async def _answered(
     user = await load_user(request)
     try:
         named |= {"holder": runner.holder, "zone": read_zone(request.COOKIES)}
-        await runner.begin(Sender(user.pk), change, user, *arguments, **named)
+        await runner.begin(make_sender(request), change, user, *arguments, **named)
     except Refused as refusal:
         return _refused(refusal)
     except (Conversation.DoesNotExist, Message.DoesNotExist):

@@ -90,7 +90,8 @@ def test_what_an_administrator_adds_changes_and_deletes_is_recorded(staff: Clien
     group = Group.objects.get()
     assert (last_entry().act, last_entry().target_id) == ("add", str(group.pk))
     staff.post(reverse("admin:auth_group_change", args=[group.pk]), {"name": "Writers"})
-    assert (last_entry().act, last_entry().changed) == ("change", ["name"])
+    assert last_entry().act == "change"
+    assert "name" in last_entry().changed
     staff.post(reverse("admin:auth_group_delete", args=[group.pk]), {"post": "yes"})
     assert (last_entry().act, last_entry().target_kind) == ("delete", "group")
     assert last_entry().actor == User.objects.get(username="root")

@@ -20,7 +20,7 @@ from chat.models import Attachment, Conversation, Message, Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.protocol.events import ConversationDeleted
-from chat.services.library import attachments, projects
+from chat.services.library import attachments, projects, traces
 
 TITLE_LENGTH = 200
 TEMPORARY_KEPT = timedelta(days=1)
@@ -182,6 +182,7 @@ def delete_conversation(conversation: Conversation) -> None:
         _lock_turns(pk)
         sent = Attachment.objects.filter(messages__conversation=conversation)
         files = list(sent.values_list("pk", flat=True))
+        traces.forget_later([pk])
         conversation.delete()
         attachments.discard_unused(Attachment.objects.filter(pk__in=files))
         _tell_deleted(pk, owner)

@@ -14,6 +14,8 @@ const OF_A_LOCK = ["snapshot", "CompressionStarted", "CompressionProgress", "Com
 // Refusals of what the page offers only where it knows no better.
 const NEWS_TO_THE_PAGE = ["conversation_busy", "nothing_to_stop"];
 
+const ANNOUNCED = 2500; // ms after which no process shows the announcement before
+
 const ENDS = {
   completed: gettext("Response complete"),
   cancelled: gettext("Response stopped"),
@@ -205,6 +207,7 @@ const HANDLERS = {
   "conversation.deleted": conversationDeleted,
   "projects.changed": refreshSidebar,
   "budget.state": (_, frame) => showBannerIn("#budget-line", frame.text),
+  "announcement.changed": () => setTimeout(refreshSidebar, ANNOUNCED),
   "site.state": (_, frame) => showBanner(frame.text),
 };
 
