@@ -1,12 +1,15 @@
 """django-allauth's policy for this site."""
 
+import threading
 from typing import Any
 
 import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.internal.ratelimit import get_ip
 from django.conf import settings
+from django.contrib.sites.requests import RequestSite
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
+from django.core.mail import EmailMessage
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
@@ -14,7 +17,8 @@ log = structlog.get_logger(__name__)
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Accounts are made by the set-up link and the administrator; nobody signs themselves up.
+    """Accounts are made by the set-up link, the administrator and by invitations; nobody signs
+    themselves up unless SIGNUP says so.
 
     Failed attempts count for an account and a client together: whoever guesses at somebody's
     password locks nobody out but themselves.
@@ -28,7 +32,24 @@ class AccountAdapter(DefaultAccountAdapter):
     _proxy_named = False  # whether the log has the advice about proxies
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        return False
+        """By the form, which mails a link: where there is no mail, the provider is the only way."""
+        return settings.SIGN_UP.who != "closed" and bool(settings.MAIL)
+
+    def get_login_stages(self) -> list[str]:
+        ours = {
+            "allauth.account.stages.EmailVerificationStage": "accounts.stages.ConfirmAddressStage"
+        }
+        return [ours.get(stage, stage) for stage in super().get_login_stages()]
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """In a thread: a page takes as long for an address that nobody has, and does not fail with
+        the mail server."""
+        if not settings.MAIL:
+            return
+        site = RequestSite(self.request)
+        details = {"request": self.request, "email": email, "current_site": site}
+        message = self.render_mail(template_prefix, email, details | context)
+        threading.Thread(target=_send, args=(message,), name="mail").start()
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """The address that the limits apply to: the peer's, or the one that the outermost of
@@ -52,3 +73,10 @@ class AccountAdapter(DefaultAccountAdapter):
                 "a proxy is in front, and sign-in limits count all its clients as one",
                 next_step="Set TRUSTED_PROXIES to the number of your proxies.",
             )
+
+
+def _send(message: EmailMessage) -> None:
+    try:
+        message.send()
+    except OSError as error:  # of which SMTP's are
+        log.error("a mail was not sent", error=repr(error)[:500], next_step="Check EMAIL_URL.")

@@ -3,15 +3,20 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.signals import user_logged_out
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext
+
+from accounts.preferences import speak_chosen_language
+from accounts.second_factor import is_missed_by, mark_session
+from accounts.sessions import MISSES_SECOND_FACTOR
 
 OWNER_HEADER, OWNER_FIELD = "X-Page-User", "page_user"  # static/js/base/session.js sends them
 # A page may be kept for Back, which its script covers after a sign-out; all else is kept nowhere.
@@ -45,7 +50,9 @@ class PrivatePagesMiddleware(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view: Callable[..., HttpResponseBase], *_: Any
     ) -> HttpResponse | None:
-        """401 where the page is not of the person who is signed in. Of nobody's, the view tells."""
+        """401 where the page is not of the person who is signed in. Of nobody's, the view tells.
+        What is told from here on is in the language that the person has chosen."""
+        speak_chosen_language(request)
         owner = request.headers.get(OWNER_HEADER) or request.POST.get(OWNER_FIELD)
         if not owner or owner == request.session.get(SESSION_KEY):
             return None
@@ -68,3 +75,27 @@ class PrivatePagesMiddleware(MiddlewareMixin):
         if getattr(request, "has_signed_out", False):
             response["Clear-Site-Data"] = '"cache"'  # browsers heed it on https and localhost
         return response
+
+
+class SecondFactorMiddleware(MiddlewareMixin):
+    """Lets who lacks a second factor that is asked of them do nothing but add one."""
+
+    # Besides all of `allauth.mfa`, which is about second factors alone.
+    ALLOWED = frozenset({"account_logout", "account_reauthenticate", "session"})
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., HttpResponseBase], *_: Any
+    ) -> HttpResponse | None:
+        if not settings.REQUIRE_SECOND_FACTOR or not request.user.is_authenticated:
+            return None
+        is_missing = is_missed_by(request.user)
+        if is_missing != (MISSES_SECOND_FACTOR in request.session):
+            mark_session(request, is_missing)
+        match = request.resolver_match
+        name = (match and match.url_name) or ""
+        if not is_missing or name in self.ALLOWED or name.startswith("mfa_"):
+            return None
+        if is_scripted(request):
+            words = gettext("Your account needs a second factor first. Load the page again.")
+            return HttpResponse(words, status=403, content_type="text/plain; charset=utf-8")
+        return redirect("mfa_index")

@@ -1,20 +1,27 @@
-"""Which user a session signs in, for code that runs outside a request or outlives it."""
+"""Which user a session signs in, for code that runs outside a request or outlives it; and the
+sessions in which a person is signed in, which they can end."""
 
-from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from collections.abc import Iterator
+
+from allauth.usersessions.models import UserSession
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, login
 from django.contrib.sessions.models import Session
 from django.db import connection
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from accounts.models import User
 
+MISSES_SECOND_FACTOR = "misses_second_factor"  # in a session: only pages about that are shown
 SESSION = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s"
 PASSWORD = "SELECT password FROM accounts_user WHERE id = %s AND is_active"
 
 
 def find_user_id(session_key: str | None) -> int | None:
     """The id of the user whom the session signs in; None where it does not exist or has expired,
-    or where the user is disabled or has changed the password since. Two reads by primary key,
+    or where the user is disabled, has changed the password since or lacks a second factor that is
+    asked of them. Two reads by primary key,
     without the ORM, which takes longer than the database: every frame of a socket asks."""
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     with connection.cursor() as cursor:
@@ -22,7 +29,7 @@ def find_user_id(session_key: str | None) -> int | None:
         if (stored := cursor.fetchone()) is None:
             return None
         session = Session(session_data=stored[0]).get_decoded()
-        if SESSION_KEY not in session:
+        if SESSION_KEY not in session or MISSES_SECOND_FACTOR in session:
             return None
         user = User(pk=int(session[SESSION_KEY]))
         cursor.execute(PASSWORD, [user.pk])
@@ -31,3 +38,40 @@ def find_user_id(session_key: str | None) -> int | None:
     user.password = found[0]
     opened_with = session.get(HASH_SESSION_KEY, "")
     return user.pk if constant_time_compare(opened_with, user.get_session_auth_hash()) else None
+
+
+def sign_in(request: HttpRequest, user: User) -> None:
+    """Sign in somebody whose account was made just now."""
+    login(request, user)
+    UserSession.objects.create_from_request(request)  # django-allauth does it at other sign-ins
+
+
+def list_sessions(user: User) -> list[UserSession]:
+    """Where somebody is signed in, the newest first. Sessions of before an upgrade from 0.1 are not
+    among them; `end_other_sessions` ends them too."""
+    found: list[UserSession] = UserSession.objects.purge_and_list(user)
+    return sorted(found, key=lambda each: each.created_at, reverse=True)
+
+
+def end_session(user: User, pk: int) -> bool:
+    """Sign somebody out of one of their sessions; False if they have no such one."""
+    session = UserSession.objects.filter(user=user, pk=pk).first()
+    if session is None:
+        return False
+    session.end()
+    return True
+
+
+def end_other_sessions(user: User, current: str | None) -> None:
+    """Sign somebody out of every session but the one with this key. Sessions do not tell their
+    person without being read, so that all of the site are."""
+    for session in _sessions_of(user):
+        if session.session_key != current:
+            session.delete()
+    UserSession.objects.filter(user=user).exclude(session_key=current).delete()
+
+
+def _sessions_of(user: User) -> Iterator[Session]:
+    for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
+        if session.get_decoded().get(SESSION_KEY) == str(user.pk):
+            yield session

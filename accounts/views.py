@@ -1,10 +1,10 @@
 """First-run set-up. Sign-in, sign-out and password change are django-allauth's."""
 
+from functools import partial
 from typing import Any
 
 from allauth.decorators import rate_limit
 from django.conf import settings
-from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
@@ -13,19 +13,28 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods
 
-from accounts.forms import SetupForm
+from accounts.forms import NewAccountForm
 from accounts.middleware import explain_other_user
+from accounts.second_factor import must_add_factor
 from accounts.services import (
     SetupLinkInvalid,
     claim_setup_link,
     is_new_site,
     is_setup_link_valid,
 )
+from accounts.sessions import sign_in
 
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
     """Context of every page: asked only where the page does."""
-    return {"is_new_site": is_new_site, "csrf_cookie": settings.CSRF_COOKIE_NAME}
+    return {
+        "is_new_site": is_new_site,
+        "csrf_cookie": settings.CSRF_COOKIE_NAME,
+        "has_mail": bool(settings.MAIL),
+        "has_sign_up": settings.SIGN_UP.who != "closed",
+        "openid_provider": settings.OPENID_PROVIDER,
+        "must_add_factor": partial(must_add_factor, request),
+    }
 
 
 @rate_limit(action="setup")
@@ -36,7 +45,7 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
     """Create the administrator from the link that the server printed, and sign them in."""
     if not is_setup_link_valid(token):
         return setup_invalid(request)
-    form = SetupForm(request.POST or None)
+    form = NewAccountForm(request.POST or None)
     if not form.is_valid():
         return render(request, "accounts/setup.html", {"form": form})
     try:
@@ -45,7 +54,7 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
         )
     except SetupLinkInvalid:  # Somebody else was faster.
         return setup_invalid(request)
-    login(request, user)
+    sign_in(request, user)
     return redirect("home")
 
 

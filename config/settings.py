@@ -17,8 +17,10 @@ from django.core.exceptions import ImproperlyConfigured
 
 from agent.wire.proxies import Proxies
 from config import environment, logs
+from config.allauth_policy import *  # noqa: F403 - each is a setting
 from config.compaction_policy import site_policy
 from config.public_url import read_public_url, tell_apart
+from config.sign_in import read_openid_provider, read_sign_up
 from config.variables import Variables, strip_secrets, tell_in_words, wrong
 from config.version import VERSION  # noqa: F401 - a setting too
 
@@ -81,7 +83,7 @@ INSTALLED_APPS = [
     "accounts",
     "spending",
     "chat",
-    "django.contrib.admin",
+    "config.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -91,7 +93,7 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "allauth.socialaccount",
-    "allauth.socialaccount.providers.openid_connect",
+    "accounts.oidc",
     "allauth.usersessions",
     "channels",
     "csp",
@@ -113,6 +115,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "accounts.middleware.PrivatePagesMiddleware",  # after that of the token
+    "accounts.middleware.SecondFactorMiddleware",
     "chat.admin.impossible.ImpossibleValuesMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
@@ -134,6 +137,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "accounts.views.page_context",
                 "chat.web.conversation.page_context",
+                "chat.web.announcement.page_context",
             ],
             "builtins": ["django.templatetags.i18n", "chat.html.moments"],
             "libraries": {"site_report": "chat.admin.report"},
@@ -161,7 +165,9 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 30,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        # What is deleted is overwritten, also where SQLite was not built to do so by itself.
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
+        "PRAGMA secure_delete=ON;",
     }
     DATABASES["default"]["CONN_MAX_AGE"] = None
 else:
@@ -179,7 +185,7 @@ CACHES = {
     }
     if SCALED
     else {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "BACKEND": "config.caches.LocalCache",
         "OPTIONS": {"MAX_ENTRIES": 2000},
     }
 }
@@ -278,9 +284,32 @@ CACHE_FOR_AN_HOUR = env.bool("CACHE_FOR_AN_HOUR", True)
 COMPACTION_PICKUP_SECONDS = env.float("COMPACTION_PICKUP_SECONDS", 10.0)
 LEASE_SECONDS = env.float("LEASE_SECONDS", 15.0, least=1)
 
+# --- Sign-in --------------------------------------------------------------------------------------
+
+# Django's settings of mail; none: nothing is mailed, and no page offers what needs it.
+MAIL = env.mail("EMAIL_URL")
+globals().update(MAIL or {"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"})
+DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", f"everlong@{PUBLIC_URL.host if PUBLIC_URL else HOST}")
+EMAIL_TIMEOUT = 10
+OPENID_PROVIDER = read_openid_provider(env)
+SIGN_UP = read_sign_up(env, bool(MAIL), bool(OPENID_PROVIDER))
+# Of whom one is asked: nobody, administrators and operators, or everybody.
+REQUIRE_SECOND_FACTOR = env.str("REQUIRE_SECOND_FACTOR", "", ("", "staff", "all"))
+
 # --- Security -------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
+# What every operator may in the administration, without a permission that somebody has to give.
+OPERATOR_PERMISSIONS = frozenset(
+    {
+        "chat.view_compaction",
+        "chat.view_conversation",
+        "chat.view_message",
+        "chat.view_modelprofile",
+        "chat.view_turn",
+        "spending.view_modelcall",
+    }
+)
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -293,14 +322,8 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
-ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
-ACCOUNT_LOGIN_METHODS = {"username"}
-ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_RATE_LIMITS = {"setup": "20/m/ip"}  # besides the defaults for signing in and the like
 # Proxies in front that append to X-Forwarded-For; with 0 that header is not believed.
 TRUSTED_PROXIES = ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXIES", 0)
-EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
 # Per user: messages, and all else that asks a model (retries, edits, new answers, summaries).
 MESSAGES_PER_MINUTE = env.int("MESSAGES_PER_MINUTE", 30)
@@ -310,16 +333,23 @@ MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000, least=1)
 MAX_TEXT_BYTES = 12 * MAX_MESSAGE_CHARACTERS + 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_TEXT_BYTES
 
+# Conversations without a message for so long are deleted, where their owner's groups say nothing
+# else; 0: never.
+RETENTION_DAYS = env.int("RETENTION_DAYS", 0, least=0)
+
 HTTPS = env.bool("HTTPS", bool(PUBLIC_URL and PUBLIC_URL.is_https))
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", 0)
-SESSION_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = BASE_PATH
+SESSION_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = LANGUAGE_COOKIE_PATH = BASE_PATH
 _site = tell_apart(PUBLIC_URL, DATABASES["default"], port=None if SCALED else PORT)
 SESSION_COOKIE_NAME = f"everlong_session_{_site}"
 CSRF_COOKIE_NAME = f"everlong_csrf_{_site}"
 MESSAGE_COOKIE_NAME = f"everlong_messages_{_site}"
+ANNOUNCEMENT_COOKIE_NAME = f"everlong_announcement_{_site}"  # what somebody has put away
+LANGUAGE_COOKIE_NAME = f"everlong_language_{_site}"
+MFA_TRUST_COOKIE_NAME = f"everlong_trusted_{_site}"
 MESSAGE_STORAGE = "config.message_storage.MessageStorage"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
@@ -330,7 +360,8 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
-        "form-action": [SELF],
+        # Chromium also asks it about where a form's answer leads on to.
+        "form-action": [SELF, *(OPENID_PROVIDER.origins if OPENID_PROVIDER else [])],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
         "manifest-src": [SELF],

@@ -23,7 +23,7 @@ Texts = list[str]
 Whole = int
 Number = float
 Flag = bool
-Database = dict[str, Any]
+Settings = dict[str, Any]
 
 
 class Variables:
@@ -98,16 +98,34 @@ class Variables:
             )
         return value
 
-    def database(self, name: Text, default: Text) -> Database:
+    def database(self, name: Text, default: Text) -> Settings:
         """Django's settings of a database, from its address. The value is not shown: it may hold a
         password."""
         try:
-            found: Database = self._env.dj_db_url(name, default)
+            found: Settings = self._env.dj_db_url(name, default)
         except EnvError:
             found = {"ENGINE": ""}
         if found["ENGINE"] not in ("django.db.backends.sqlite3", "django.db.backends.postgresql"):
             shown = "not an address of SQLite or PostgreSQL" if os.environ[name] else "empty"
             raise ImproperlyConfigured(f"{name} is {shown}; it can be {DATABASE}.") from None
+        return found
+
+    def mail(self, name: Text) -> Settings:
+        """Django's settings of mail, from the address of a server; {} where none is set. The value
+        is not shown: it may hold a password."""
+        if not os.environ.get(name, "").strip():
+            self._env.str(name, "")
+            return {}
+        try:
+            found: Settings = self._env.dj_email_url(name)
+        except (EnvError, KeyError, ValueError):
+            found = {}
+        if "EMAIL_BACKEND" not in found:  # a scheme that nobody knows
+            raise ImproperlyConfigured(
+                f"{name} is no address of a mail server; it can be one such as "
+                "submission://user:password@mail.example.org:587."
+            )
+        remember_secret(found.get("EMAIL_HOST_PASSWORD") or "")
         return found
 
     def _read(

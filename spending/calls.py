@@ -18,10 +18,11 @@ from django.utils import timezone
 from agent.messages import Usage
 from agent.model_names import split_name
 from agent.tokens import SEARCH_DOLLARS, Prices
-from spending.models import DECIMALS, ModelCall
+from spending import budgets
+from spending.amounts import Amount, Bound, quantise
+from spending.models import ModelCall
 
 _TABLE = ModelCall._meta.db_table
-_UNIT = Decimal(1).scaleb(-DECIMALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +38,6 @@ class CallDetails:
     turn: int | None = None
     message: int | None = None
     compaction: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """The most that a call can cost: its request's estimated tokens, and their US dollars at the
-    dearest class of tokens; the most tokens that are written, and the US dollars of each."""
-
-    request_tokens: int
-    request_dollars: Decimal
-    max_tokens: int
-    dollars_per_token: Decimal
-
-    @property
-    def tokens(self) -> int:
-        """Read and written."""
-        return self.request_tokens + self.max_tokens
-
-    @property
-    def dollars(self) -> Decimal:
-        return quantise(self.request_dollars + self.max_tokens * self.dollars_per_token)
-
-
-FREE = Bound(0, Decimal(0), 0, Decimal(0))  # a call that the server does not charge for
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +68,23 @@ class CallEnd:
     def dollars(self) -> Decimal:
         return quantise(self.prices.dollars(self.usage))
 
-
-def quantise(dollars: Decimal) -> Decimal:
-    """US dollars as they are stored."""
-    return dollars.quantize(_UNIT)
+    @property
+    def amount(self) -> Amount:
+        return Amount(self.dollars, self.usage.total)
 
 
 def open_call(details: CallDetails, bound: Bound) -> OpenedCall:
     """Open the row of a call that is about to be posted. While it is open, its tokens are what is
-    known so far and its cost is 0. In the caller's transaction, as its last statement."""
+    known so far and its cost is 0. In the caller's transaction, as its last statements. Raises
+    BudgetUsed and BudgetBusy; where little is left of a budget, an answer may be shorter."""
     provider, model = split_name(details.model)
     opened_at = timezone.now()
+    held = budgets.hold(details.user_id, bound, kind=details.kind, at=opened_at)
     pk = _insert(
         {
             "opened_at": opened_at,
             "user": details.user_id,
-            "group": None,
+            "group": budgets.find_cost_centre(details.user_id),
             "provider": provider,
             "model": model,
             "kind": details.kind,
@@ -113,20 +92,34 @@ def open_call(details: CallDetails, bound: Bound) -> OpenedCall:
             "turn": details.turn,
             "message": details.message,
             "compaction": details.compaction,
-            "bound": bound.dollars,
-            "bound_tokens": bound.tokens,
+            "bound": held.dollars,
+            "bound_tokens": held.tokens,
             "input_tokens": bound.request_tokens,
         }
     )
-    return OpenedCall(pk, details.user_id, opened_at, bound.dollars, bound.tokens, bound.max_tokens)
+    return OpenedCall(pk, details.user_id, opened_at, held.dollars, held.tokens, held.max_tokens)
 
 
 def end_call(end: CallEnd) -> bool:
     """End a call: once. One that was lost is settled where its server's report comes after all.
-    In the caller's transaction, as its last statement. False where it had ended."""
+    In the caller's transaction, as its last statements. False where it had ended."""
+    call = end.call
     if _update(end, before=ModelCall.State.OPEN):
+        held = Amount(call.held_dollars, call.held_tokens)
+        budgets.give_back(call.user_id, call.opened_at, held=held, spent=end.amount)
         return True
-    return not end.is_lost and _update(end, before=ModelCall.State.LOST)
+    return not end.is_lost and _settle_lost(end)
+
+
+def _settle_lost(end: CallEnd) -> bool:
+    lost = ModelCall.objects.filter(pk=end.call.pk, state=ModelCall.State.LOST)
+    row = lost.select_for_update().first()
+    if row is None or not _update(end, before=ModelCall.State.LOST):
+        return False
+    spent = end.amount
+    more = Amount(spent.dollars - row.cost, spent.tokens - read_usage(row).total)
+    budgets.give_back(row.user_id, row.opened_at, held=Amount(), spent=more)
+    return True
 
 
 def note_progress(pk: int, usage: Usage) -> None:

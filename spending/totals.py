@@ -10,7 +10,8 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from agent.messages import Usage
-from spending.calls import prepare, quantise, read_usage
+from spending.amounts import quantise
+from spending.calls import prepare, read_usage
 from spending.models import ModelCall
 
 Key = TypeVar("Key", int, UUID)

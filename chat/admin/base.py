@@ -147,9 +147,16 @@ def _link_owner(row: Any) -> SafeString:
     return format_html('<a href="{}">{}</a>', list_url(type(row), owner=name), name)
 
 
-CONVERSATION = column(
-    "Conversation", lambda row: admin_link(row.conversation), "conversation__title"
-)
+def short_id(row_id: UUID) -> str:
+    """How a conversation or a project is called in a list, which shows no titles."""
+    return str(row_id)[:8]
+
+
+def _link_conversation(row_id: UUID) -> SafeString:
+    return admin_link(Conversation(pk=row_id), short_id(row_id))
+
+
+CONVERSATION = column("Conversation", lambda row: _link_conversation(row.conversation_id))
 OWNER = column("Owner", _link_owner, "owner__username")  # leads to what else they have
 
 
@@ -181,8 +188,8 @@ class ConversationFilter(admin.SimpleListFilter):
         value, found = self.value(), self._id()
         if not value:
             return []
-        row = Conversation.objects.filter(pk=found).only("title").first() if found else None
-        return [(value, str(row) if row else "not found")]
+        is_there = found and Conversation.objects.filter(pk=found).exists()
+        return [(value, short_id(found) if found and is_there else "not found")]
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Any, Any]
@@ -257,9 +264,9 @@ def admin_link(row: Model, text: object = "") -> SafeString:
     return format_html('<a href="{}">{}</a>', page_url(row), text or row)
 
 
-def list_url(model: type[Model], **filters: object) -> str:
+def list_url(model: type[Model], /, **filters: object) -> str:
     """The address of a model's list, filtered."""
-    url = reverse(f"admin:chat_{model._meta.model_name}_changelist")
+    url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return f"{url}?{urlencode(filters)}" if filters else url
 
 

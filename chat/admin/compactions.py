@@ -28,7 +28,6 @@ from chat.admin.base import (
     ConversationFilter,
     ConversationOwnerFilter,
     ModelFilter,
-    ReadOnlyAdmin,
     admin_link,
     column,
     format_duration,
@@ -50,6 +49,7 @@ from chat.admin.explanations import (
     explain,
     list_words,
 )
+from chat.admin.reading import PrivateAdmin
 from chat.html.figures import format_cost, format_money, format_tokens
 from chat.html.moments import format_moment
 from chat.models import Compaction, Conversation
@@ -114,7 +114,7 @@ def _saved(row: Compaction) -> str:
 
 
 @admin.register(Compaction)
-class CompactionAdmin(ReadOnlyAdmin):
+class CompactionAdmin(PrivateAdmin):
     list_display = (
         "label",
         "conversation_link",
@@ -132,7 +132,7 @@ class CompactionAdmin(ReadOnlyAdmin):
     )
     list_select_related = ("conversation",)
     totals_by = "compaction"
-    list_only = (*SUMMARY_ROW, "conversation__title", "conversation__compaction")
+    list_only = (*SUMMARY_ROW, "conversation__compaction")
     list_filter = (
         ConversationFilter,
         StateFilter,
@@ -144,8 +144,8 @@ class CompactionAdmin(ReadOnlyAdmin):
         ConversationOwnerFilter,
         ModelFilter,
     )
-    search_fields = ("conversation__title", "conversation__owner__username", "conversation__id")
-    search_help_text = "Title, owner or id of the conversation."
+    search_fields = ("conversation__owner__username", "conversation__id")
+    search_help_text = "Owner or id of the conversation."
     ordering = ("-created_at",)
     actions = ("rerun", "replace", "discard", "revert")
     fieldsets = (

@@ -15,14 +15,17 @@ from chat.admin.base import (
     ModelFilter,
     NarrowChangeList,
     OwnerFilter,
-    ReadOnlyAdmin,
     add_totals,
     column,
     list_url,
     moment_column,
     render_summary_html,
+    short_id,
 )
 from chat.admin.compactions import SUMMARY_ROW, make_table_row
+from chat.admin.handing_over import HandsOver
+from chat.admin.holds import HoldingAdmin
+from chat.admin.reading import PrivateAdmin
 from chat.engine.state import load_state, load_states
 from chat.html.figures import format_money, format_tokens
 from chat.html.plot import render_context_plot
@@ -54,9 +57,10 @@ class MeteredChangeList(NarrowChangeList):
 
 
 @admin.register(Conversation)
-class ConversationAdmin(ReadOnlyAdmin):
+class ConversationAdmin(HandsOver, HoldingAdmin, PrivateAdmin):
+    actions = (*HandsOver.actions, *HoldingAdmin.actions)
     list_display = (
-        "name",
+        "label",
         "owner_name",
         "model",
         "messages_count",
@@ -65,6 +69,7 @@ class ConversationAdmin(ReadOnlyAdmin):
         "total_cost",
         "compactions_count",
         "compacted",
+        "held",
         "updated",
     )
     list_select_related = ("owner",)
@@ -72,17 +77,17 @@ class ConversationAdmin(ReadOnlyAdmin):
     list_per_page = list_max_show_all = 25
     totals_by = "conversation"
     list_only = (
-        "title",
         "owner__username",
         "model",
         "next_number",
         "compactions_completed",
         "compaction",
+        "held",
         "updated_at",
     )
-    list_filter = ("updated_at", CompactedFilter, "archived", OwnerFilter, ModelFilter)
-    search_fields = ("title", "owner__username", "id")
-    search_help_text = "Title, owner or id."
+    list_filter = ("updated_at", CompactedFilter, "archived", "held", OwnerFilter, ModelFilter)
+    search_fields = ("owner__username", "id")
+    search_help_text = "Owner or id."
     ordering = ("-updated_at",)
     fieldsets = (
         (
@@ -92,7 +97,7 @@ class ConversationAdmin(ReadOnlyAdmin):
                     ("title", "id"),
                     ("owner", "model"),
                     ("messages_link", "created_at", "updated_at"),
-                    ("project", "pinned", "archived"),
+                    ("project", "pinned", "archived", "held"),
                 )
             },
         ),
@@ -112,7 +117,7 @@ class ConversationAdmin(ReadOnlyAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return MeteredChangeList
 
-    name = column("Title", str, "title")
+    label = column("Conversation", lambda row: short_id(row.pk))
     owner_name = OWNER
     messages_count = column("Messages", lambda row: f"{row.next_number - 1:,}", "next_number")
 

@@ -66,9 +66,11 @@ def load_writer_endpoint(name: str) -> Endpoint:
     return Endpoint(settings.SUMMARY_BASE_URL, settings.SUMMARY_API_KEY)
 
 
-def new_client(endpoint: Endpoint, *, timeout: float | None = None) -> Client:
-    """A client for the running loop, to be closed by the caller. `timeout`: seconds without a
-    byte."""
+def new_client(
+    endpoint: Endpoint, *, owner_id: int | None = None, timeout: float | None = None
+) -> Client:
+    """A client for the running loop, to be closed by the caller. `owner_id`: in whose conversation
+    it writes whole replies; `timeout`: seconds without a byte."""
     return Client(
         # Local servers ignore the key, but the SDK refuses to send without one.
         api_key=endpoint.key or "none",
@@ -78,13 +80,14 @@ def new_client(endpoint: Endpoint, *, timeout: float | None = None) -> Client:
         caching=settings.PROMPT_CACHING,
         retries=settings.MODEL_RETRIES,
         read=_read,
-        check=_check,
+        check=partial(_check, owner_id),
     )
 
 
-def _check(request: Request) -> None:
+def _check(owner_id: int | None, request: Request) -> None:
     """Of each call for a whole reply, in a thread. Raises AgentError."""
-    call_with_connection(partial(rights.require_switched_on, request.model))
+    if owner_id is not None:
+        call_with_connection(partial(rights.require_writer, owner_id, request.model))
     require_valid(request)
 
 

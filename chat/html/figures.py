@@ -17,7 +17,7 @@ def format_tokens(count: int | None) -> str:
     return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
 
 
-def format_money(dollars: Decimal | float | None) -> str:
+def format_money(dollars: float | Decimal | None) -> str:
     """`$0`, `$0.0123`, `$1.25`, as the gauge writes it; None is not known."""
     if dollars is None:
         return gettext("unknown")

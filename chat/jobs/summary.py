@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
@@ -12,6 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from accounts.preferences import speaking_to
 from agent.compaction.failures import SummaryRejected, list_failures
 from agent.compaction.policy import BACKGROUND, Origin
 from agent.compaction.writing.job import Job, WrittenSummary
@@ -47,7 +49,8 @@ def write_summary(compaction_id: int) -> bool:
     if task is None:
         log.info("compaction not taken up: it has ended", compaction=compaction_id)
         return False
-    with leases.keeper.holding(Compaction, compaction_id):
+    owner_id = task.state.conversation.owner_id
+    with leases.keeper.holding(Compaction, compaction_id), speaking_to(owner_id):
         return _write_claimed(task)
 
 
@@ -81,8 +84,9 @@ async def ask_for_summary(
     """The new version, or the chapter that is written again; not stored yet."""
     where, where_written = await in_db(_load_endpoints, task)
     ledger = JobLedger(compaction_jobs.describe_calls(task))
-    own = model_server.new_client(where)
-    writer = own if where_written == where else model_server.new_client(where_written)
+    new_client = partial(model_server.new_client, owner_id=task.state.conversation.owner_id)
+    own = new_client(where)
+    writer = own if where_written == where else new_client(where_written)
     try:
         work = _write(task, own, writer, ledger)
         return await _while_wanted(task.compaction.pk, work, ledger)

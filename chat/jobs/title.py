@@ -1,5 +1,7 @@
 """Naming a conversation after its first exchange."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -9,11 +11,12 @@ from django.conf import settings
 from agent.context.request import Request
 from agent.errors import AgentError
 from agent.messages import Block
+from agent.model.client import Client
 from chat.engine import model_server
-from chat.engine.providers import Endpoint
 from chat.models import Conversation, Message
 from chat.services.ledgers import JobLedger
 from chat.services.library import conversations
+from chat.services.turns import asking
 from spending.calls import CallDetails
 from spending.models import ModelCall
 
@@ -31,16 +34,22 @@ def write_title(conversation_id: UUID) -> None:
     conversation = wanted.first()
     if conversation is None or conversation.title_edited:
         return
+    model = settings.SUMMARY_MODEL or conversation.model
+    if not asking.is_permitted(conversation, model):
+        return
     opening = Message.objects.filter(
         conversation=conversation, active=True, position__lt=2, left_out=False
     )
     texts = [row.text[:2_000] for row in opening.order_by("position")]
-    model = settings.SUMMARY_MODEL or conversation.model
     try:
-        endpoint = model_server.load_writer_endpoint(model)
+        client = partial(
+            model_server.new_client,
+            model_server.load_writer_endpoint(model),
+            owner_id=conversation.owner_id,
+        )
         kind = ModelCall.Kind.TITLE
         ledger = JobLedger(CallDetails(conversation.owner_id, kind, model, conversation.pk))
-        title = async_to_sync(_ask_for_title)(endpoint, model, texts, ledger)
+        title = async_to_sync(_ask_for_title)(client, model, texts, ledger)
     except AgentError as error:
         log.warning("no title", conversation=str(conversation_id), reason=error.message)
         return
@@ -49,7 +58,7 @@ def write_title(conversation_id: UUID) -> None:
 
 
 async def _ask_for_title(
-    endpoint: Endpoint, model: str, texts: list[str], ledger: JobLedger
+    new_client: Callable[[], Client], model: str, texts: Sequence[str], ledger: JobLedger
 ) -> str:
     quoted = "\n\n".join(texts).replace("</conversation", "<\\/conversation")
     block: Block = {
@@ -62,7 +71,7 @@ async def _ask_for_title(
         system=[{"type": "text", "text": "You name conversations."}],
         messages=[{"role": "user", "content": [block]}],
     )
-    client = model_server.new_client(endpoint)
+    client = new_client()
     try:
         reply = await client.complete(request, ledger)
     finally:

@@ -37,10 +37,12 @@ from chat.engine import model_server
 from chat.engine.model_profiles import load_profile
 from chat.engine.state import RequestState
 from chat.live import consent
+from chat.live.budget_queue import budget_queue
 from chat.live.live_turn import LiveTurn
 from chat.live.waiting import compact_before_answer, prepare_between_rounds
 from chat.models import Turn
 from chat.models.notices import Notice
+from chat.services.people.budgets import make_failure
 from chat.services.site import model_profiles
 from chat.services.summary import preparations
 from chat.services.turns import requests, rounds, turns
@@ -48,6 +50,7 @@ from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.requests import AnswerStart
 from chat.tools import mcp
 from chat.tools.registry import bind_tools
+from spending.budgets import BudgetExhausted
 
 log = structlog.get_logger(__name__)
 
@@ -76,6 +79,7 @@ class AnswerSteps:
             live.ledger.take(begun.call)
         self._count_answers = count_answers
         self._raw_request = RawTokens(0)
+        self._owner_id = begun.turn.conversation.owner_id
         self._container = ""
         self._tools_listed = False
         self._overflows = 0  # compactions after the API had called a request too long
@@ -85,7 +89,8 @@ class AnswerSteps:
         """Answer until the model is done. Raises AgentError and TurnEnded."""
         answered = await converse(self, settings.MAX_TOOL_ROUNDS)
         if answered.outcome in (Outcome.CUT, Outcome.OVERFLOW):
-            await in_db_with_retries(turns.set_notice, self._live.turn_id, Notice.CUT)
+            notice = Notice.CUT_BY_BUDGET if self._live.ledger.is_shortened else Notice.CUT
+            await in_db_with_retries(turns.set_notice, self._live.turn_id, notice)
         return self._ending(answered.reply)
 
     # --- Steps ------------------------------------------------------------------------------------
@@ -164,6 +169,7 @@ class AnswerSteps:
         return opening
 
     async def _open_next_request(self, *, may_compact: bool = True) -> AnswerStart:
+        """Raises AgentError where a budget does not allow it."""
         ledger = self._live.ledger
         if ledger.open_id:  # its request was refused, or does not go out
             await ledger.end(self._live.reply, ledger.error)
@@ -176,7 +182,12 @@ class AnswerSteps:
                 ledger.take(opening.call)
             return opening
 
-        return await finish_despite_cancel(open_and_take())
+        try:
+            return await budget_queue.begin(
+                self._owner_id, lambda: finish_despite_cancel(open_and_take())
+            )
+        except BudgetExhausted as error:
+            raise await in_db_with_retries(make_failure, error) from error
 
     def _prepare(self, state: RequestState) -> None:
         """After a round of tools: have the next summary written before the turn needs it."""

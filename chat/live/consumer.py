@@ -5,6 +5,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Coroutine
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,11 +16,12 @@ from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
 from django.conf import settings
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import activate, gettext, gettext_noop
 
 from accounts.models import User
 from accounts.sessions import find_user_id
 from chat.db.outages import DATABASE, LAYER
+from chat.db.rows import read_values
 from chat.db.threads import MISFIT, UNAVAILABLE, explain_unavailable, in_db
 from chat.errors import RefusalCode, Refused
 from chat.live import consent, snapshot
@@ -29,7 +31,7 @@ from chat.live.peers import decide_elsewhere, stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.protocol import from_rows
-from chat.protocol.broadcast import SESSION_DOUBT, conversation_group, user_group
+from chat.protocol.broadcast import EVERYBODY, SESSION_DOUBT, conversation_group, user_group
 from chat.protocol.events import (
     Error,
     Event,
@@ -50,6 +52,7 @@ from chat.protocol.frames import (
     Sync,
     parse_frame,
 )
+from chat.protocol.language import choose_language
 from chat.protocol.local_layer import RESYNC
 from chat.protocol.zone import read_zone
 from chat.queries import schema
@@ -106,15 +109,18 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
+        # As its page speaks: for all frames of this socket, and for the tasks that `_start` makes.
+        activate(choose_language(self.scope))
+        self._context = copy_context()
         self._doubt = asyncio.Event()
-        self._signed_out = False
+        self._closed = False
         extensions = self.scope.get("extensions") or {}
         self._outbox = Outbox(extensions.get(WRITE, lambda frame: False), self.send)
         self.user = self.scope["user"]
         self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
         await self.accept()
         if not self.scope["user"].is_authenticated:
-            self._signed_out = True
+            self._closed = True
             await self.close(SIGNED_OUT)
             return
         if schema.watch.misfit:
@@ -133,23 +139,25 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         with self._outbox.hold():  # news come after the snapshot
             await self._join()
             # Not earlier: it would miss what ends the session in between.
-            if not await self._is_signed_in():
+            if not await self._has_access():
                 return
             await self._send_snapshot()
             if LAYER.is_ongoing:
                 await self._send_state()
-        self._start(self._watch_session())
+        self._start(self._watch_access())
 
     async def _join(self) -> None:
         self._layer = get_channel_layer()
         self._channel = await self._layer.new_channel()
         self._layer.hand_over(self._channel, self._hear)
-        for group in conversation_group(self.conversation_id), user_group(self.user.pk):
+        own = conversation_group(self.conversation_id), user_group(self.user.pk)
+        for group in (*own, EVERYBODY):
             await self._layer.group_add(group, self._channel)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         """Have something done beside the frames of this socket, until it is closed."""
-        task = asyncio.create_task(work)
+        # An event of the layer's comes in the context of whoever sent it.
+        task = asyncio.create_task(work, context=self._context.copy())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -162,44 +170,56 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         else:
             self._outbox.put(event["frame"])
 
-    async def _watch_session(self) -> None:
-        """Check the session where something may have ended it, and every 30 s anyway."""
-        while not self._signed_out:
+    async def _watch_access(self) -> None:
+        """Check the access where something may have ended it, and every 30 s anyway."""
+        while not self._closed:
             with suppress(TimeoutError):
                 async with asyncio.timeout(RECHECK_SECONDS):
                     await self._doubt.wait()
             self._doubt.clear()
             try:
-                await self._is_signed_in()
+                await self._has_access()
             except Exception:  # a database that is away must not end the checks
                 log.exception("session could not be checked")
 
-    async def _is_signed_in(self) -> bool:
-        """Whether the session still holds; where it does not, the socket is closed."""
+    async def _has_access(self) -> bool:
+        """Whether the session still holds, and the conversation is still the user's; where it is
+        not so, the socket is closed."""
         try:
-            await in_db(self._check_session)
+            await in_db(self._check_access)
         except SignedOut:
-            await self._close_signed_out()
+            await self._close_for_good(SIGNED_OUT)
+            return False
+        except Conversation.DoesNotExist:
+            await self._close_for_good(NOT_FOUND)
             return False
         return True
 
+    def _check_access(self) -> None:
+        """In a database thread. Raises SignedOut, and DoesNotExist where the conversation is gone
+        or was handed to somebody else."""
+        self._check_session()
+        owned = {"pk": self.conversation_id, "owner": self.user.pk}
+        if not read_values(Conversation, ("id",), **owned):
+            raise Conversation.DoesNotExist
+
     def _check_session(self) -> None:
         """In a database thread. Raises SignedOut."""
-        if self._signed_out or find_user_id(self.scope["session"].session_key) != self.user.pk:
+        if self._closed or find_user_id(self.scope["session"].session_key) != self.user.pk:
             raise SignedOut
 
-    async def _close_signed_out(self) -> None:
-        if not self._signed_out:  # another check may have closed it already
-            self._signed_out = True
+    async def _close_for_good(self, code: int) -> None:
+        if not self._closed:  # another check may have closed it already
+            self._closed = True
             self._outbox.close()
-            await self.close(SIGNED_OUT)
+            await self.close(code)
 
     async def _resync(self) -> None:
         """Events may have been lost: send what is stored. Where that fails the page would stay as
         it is, so its socket is closed; it opens another by itself."""
-        if self._signed_out:
-            return
         try:
+            if self._closed or not await self._has_access():
+                return
             await self._send_state()
             await self._send_snapshot()
         except UNAVAILABLE:
@@ -221,10 +241,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 await self._send_message(frame)  # checks the session itself
             elif isinstance(frame, Ping):
                 await self._tell_alive()
-            elif await self._is_signed_in():
+            elif await self._has_access():
                 await self._handle(frame)
         except SignedOut:
-            await self._close_signed_out()
+            await self._close_for_good(SIGNED_OUT)
         except Refused as refusal:
             await self._send_error(refusal, client_id)
         except Conversation.DoesNotExist:
@@ -244,7 +264,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         match frame:
             case Compact(focus, extent):
                 await runner.begin(
-                    Sender(self.user.pk, self._tell_waiting),
+                    Sender(self.user.pk, self._tell_waiting, self._check_session),
                     summaries.open_compaction_turn,
                     self.user,
                     self.conversation_id,
@@ -327,8 +347,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self._tell(await snapshot.build_snapshot(self.conversation_id))
 
     async def _tell_alive(self) -> None:
-        """Without a look at the database: many quiet pages ask, and `_watch_session` looks too."""
-        if not self._signed_out:
+        """Without a look at the database: many quiet pages ask, and `_watch_access` looks too."""
+        if not self._closed:
             await self._tell(Pong())
 
     async def _send_state(self) -> None:
@@ -345,8 +365,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             )
         )
 
-    async def _tell_waiting(self, before: int, client_id: str | None = None) -> None:
-        await self._tell(SendWaiting(before, client_id))
+    async def _tell_waiting(self, before: int, why: str = "", client_id: str | None = None) -> None:
+        await self._tell(SendWaiting(before, client_id, why))
 
     async def _tell(self, event: Event) -> None:
         """Send an event to this tab alone."""

@@ -18,9 +18,8 @@ from agent.tokens import Factor, Prices
 from chat.engine.model_profiles import load_profile
 from chat.engine.model_server import get_counter
 from chat.models import Compaction, Message, ModelProfile, Turn
+from spending.amounts import FREE, Bound
 from spending.calls import (
-    FREE,
-    Bound,
     CallDetails,
     CallEnd,
     OpenedCall,

@@ -1,7 +1,10 @@
 """The books of those who post: of an answer, and of a job in a worker (`agent.model.ledger`)."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
 
 from agent.context.request import Request
 from agent.messages import RealTokens
@@ -9,8 +12,14 @@ from agent.model.reply import Reply
 from chat.db.threads import finish_despite_cancel, in_db, in_db_with_retries
 from chat.services import calls
 from chat.services.calls import BookedCall
+from chat.services.people.budgets import WAIT_SECONDS, make_failure
+from spending.budgets import BudgetExhausted, BudgetUsed
 from spending.calls import CallDetails, CallEnd
 from spending.models import ModelCall
+
+T = TypeVar("T")
+
+LOOK_SECONDS = 0.5  # between two tries to hold what other calls may give back
 
 
 class AnswerLedger:
@@ -29,6 +38,11 @@ class AnswerLedger:
         """The id of the row that is open."""
         return self._call.opened.pk if self._call and self._is_open else None
 
+    @property
+    def is_shortened(self) -> bool:
+        """Whether the last call may write less than it asked for: little is left of a budget."""
+        return bool(self._call and self._call.max_tokens < self._call.bound.max_tokens)
+
     def take(self, call: BookedCall) -> None:
         """Use the row that was opened with a request."""
         self._call, self._is_open, self._is_posted, self.error = call, True, False, None
@@ -36,7 +50,7 @@ class AnswerLedger:
     async def open(self, request: Request, reply: Reply) -> int:
         assert self._call is not None
         if not self._is_open:
-            await finish_despite_cancel(self._book_again(self._call))
+            await open_in_time(partial(self._book_again, self._call))
         self._is_posted = True
         self.count += 1
         return self._call.max_tokens
@@ -69,6 +83,20 @@ class AnswerLedger:
         self._call = calls.resize(self._call, tokens)
 
 
+async def open_in_time(open_call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Open a call, and wait for what other calls hold of a budget. Raises AgentError where it does
+    not come back soon, or is used up."""
+    until = asyncio.get_running_loop().time() + WAIT_SECONDS
+    while True:
+        try:
+            return await finish_despite_cancel(open_call())
+        except BudgetExhausted as error:
+            late = asyncio.get_running_loop().time() >= until
+            if late or isinstance(error, BudgetUsed):
+                raise await in_db_with_retries(make_failure, error) from error
+        await asyncio.sleep(LOOK_SECONDS)
+
+
 @dataclass(eq=False)
 class _Post:
     booked: BookedCall
@@ -96,7 +124,7 @@ class JobLedger:
             self._posts[id(reply)] = post
             return post
 
-        post = await finish_despite_cancel(book())
+        post = await open_in_time(book)
         post.is_posted = True
         return post.booked.max_tokens
 

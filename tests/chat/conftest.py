@@ -5,6 +5,7 @@ The models are imported inside: pytest may load this file before Django is set u
 """
 
 import asyncio
+import math
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -27,8 +28,20 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def empty_cache() -> None:
-    """Rendered messages are cached by their ids, which every test may give anew."""
+    """Rendered messages are cached by their ids, which every test may give anew; budgets are kept
+    for two seconds."""
+    from chat.html.budget_line import forget_budget_lines
+    from spending.limits import forget_budgets
+
     cache.clear()
+    forget_budgets()
+    forget_budget_lines()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the test announces something: no page takes a statement, at whatever time, to ask."""
+    monkeypatch.setattr("chat.queries.announcements._kept", (math.inf, []))
 
 
 @pytest.fixture(autouse=True)

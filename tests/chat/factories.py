@@ -13,12 +13,12 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import GroupPolicy, User
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan, apply_compaction, render_chapters
 from agent.compaction.policy import Method, Origin, Reason, Trigger
@@ -38,7 +38,8 @@ from chat.services.turns import endings
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.message_changes import change_history
 from chat.services.turns.turns import next_lease_end
-from spending.calls import Bound, CallDetails, CallEnd, end_call, open_call
+from spending.amounts import Bound
+from spending.calls import CallDetails, CallEnd, end_call, open_call
 from spending.models import ModelCall
 
 PASSWORD = "correct horse battery"
@@ -76,6 +77,13 @@ def make_user(
         assert {permission.codename for permission in permissions} == names, names
         user.user_permissions.set(permissions)
     return user
+
+
+def set_policy(user: User, **policy: Any) -> GroupPolicy:
+    """Of a group that somebody alone is in, made or changed: `model_names=["small"]`."""
+    group, _ = Group.objects.get_or_create(name=f"of {user.username}")
+    group.user_set.add(user)
+    return GroupPolicy.objects.update_or_create(group=group, defaults=policy)[0]
 
 
 def make_profile(name: str = MODEL, **values: Any) -> ModelProfile:

@@ -41,7 +41,7 @@ def import_session(
     """
     if not session.messages:
         raise Refused(RefusalCode.EMPTY_SESSION, "The file holds no messages.")
-    own = session.model if is_offered(session.model) else find_default_name()
+    own = session.model if is_offered(user.pk, session.model) else find_default_name(user.pk)
     model = model or own
     rows = _rows(session.messages, progress)
     times = [row.created_at for row in rows]  # Django puts its own time into new rows

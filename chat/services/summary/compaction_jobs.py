@@ -6,6 +6,7 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.policies import load_rights
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.instructions.pins import Pin
 from agent.compaction.plan import Plan
@@ -89,10 +90,13 @@ def is_wanted(compaction_id: int) -> bool:
 
 
 def _end_with_owner(compaction_id: int) -> None:
-    """Cancel a compaction whose owner has been disabled."""
-    disabled = Compaction.objects.filter(pk=compaction_id, conversation__owner__is_active=False)
-    if disabled.exists():
-        fail(compaction_id, CANCELLED, cancelled=True)
+    """End a compaction whose owner has been disabled, or may not use the conversation's model any
+    more."""
+    rows = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
+    asked = "conversation__owner", "conversation__owner__is_active", "conversation__model"
+    for owner_id, is_active, model in rows.values_list(*asked):
+        if not (is_active and load_rights(owner_id).may_use_model(model)):
+            fail(compaction_id, CANCELLED, cancelled=True)
 
 
 def is_waited_for(compaction_id: int) -> bool:

@@ -75,7 +75,7 @@ def _begin(state: RequestState, trigger: Trigger, *, within: int = 0) -> int | N
             or summary_versions.find_ready(conversation)
             or is_breaker_open(state, unseen=True)
             or is_over_budget(state)
-            or not asking.is_permitted(compactions.choose_writer(conversation))
+            or not asking.is_permitted(conversation, compactions.choose_writer(conversation))
         ):
             return None
         planned = summary_versions.plan_for(state, trigger)

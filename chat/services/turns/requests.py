@@ -15,7 +15,7 @@ from agent.context.shortening.previews import find_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, decide_sent_cuts, next_step
 from agent.errors import AgentError, ErrorCode
 from chat.db.rows import read_row, save_row, update_row
-from chat.engine import model_server, rights
+from chat.engine import model_server
 from chat.engine.model_profiles import load_profile
 from chat.engine.recent_messages import find_prompt_before
 from chat.engine.state import RequestState, load_state_for
@@ -201,13 +201,13 @@ def open_answer_turn(
 
 
 def open_next_request(turn_id: int, *, may_compact: bool = True) -> AnswerStart:
-    """`open_request` for a turn that runs. Raises TurnEnded, and AgentError where the model was
-    switched off meanwhile."""
+    """`open_request` for a turn that runs. Raises TurnEnded, and AgentError where the model may not
+    answer any more."""
     try:
         with transaction.atomic():
             return open_request(lock_turn(turn_id), may_compact=may_compact)
-    except Refused as refusal:
-        raise AgentError(ErrorCode.UNKNOWN_MODEL, rights.SWITCHED_OFF) from refusal
+    except asking.ModelBarred as refusal:
+        raise AgentError(ErrorCode.UNKNOWN_MODEL, refusal.words) from refusal
 
 
 def open_request(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
@@ -215,11 +215,11 @@ def open_request(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     and unless it needs a compaction first, open the rows of the answer and of the model call; an
     answer that the turn opened before is used again.
 
-    The caller's transaction holds the turn, and ends with this. Refused where its model is switched
-    off.
+    The caller's transaction holds the turn, and ends with this. Refused where its model may not
+    answer.
     """
     profile = load_profile(turn.answering_model)
-    asking.refuse_if_off(profile)
+    asking.refuse_if_barred(turn.conversation, profile)
     if turn.status == Turn.Status.QUEUED:
         projects.refresh_parts(turn.conversation, profile)
         memories.refresh_memory_text(turn.conversation, profile)

@@ -15,6 +15,7 @@ from chat.db.threads import UNAVAILABLE
 from chat.models import Compaction, Message, Turn
 from chat.services import calls
 from chat.services.library import attachments, conversations, memories
+from chat.services.people import retention
 from chat.services.summary import compactions
 from chat.services.turns import endings, leases
 from chat.services.turns.endings import TurnOutcome
@@ -42,10 +43,10 @@ SHORTEST_WAIT = 0.5  # seconds between two tries of a row that cannot be ended
 def sweep() -> int:
     """End turns and compactions whose lease has run out: a turn is interrupted with its text kept,
     a compaction fails. End model calls that nobody waits for any more. Delete conversations and
-    facts that were deleted and not restored, temporary ones and unsent files after a day, and
-    proposals for the memory after two weeks. Safe to run anywhere at any time; returns how many
-    turns, compactions and rows it ended. A row that fails is logged and does not hold up the
-    others.
+    facts that were deleted and not restored, temporary ones and unsent files after a day, proposals
+    for the memory after two weeks, and now and then what is older than the retention allows. Safe
+    to run anywhere at any time; returns how many it ended. A row that fails is logged and does not
+    hold up the others.
     """
     return (
         _end_abandoned()
@@ -54,6 +55,7 @@ def sweep() -> int:
         + _each("attachments", ["unsent"], lambda _: attachments.delete_unsent())
         + _each("memories", ["forgotten"], lambda _: memories.delete_forgotten())
         + _each("memory proposals", ["old"], lambda _: memories.delete_old_proposals())
+        + _each("retention", ["old"], lambda _: retention.delete_old())
     )
 
 

@@ -13,6 +13,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from accounts.policies import load_all_rights
 from agent.authorship.quoted import Range
 from agent.messages import Block, plain_text, sanitise_text
 from chat.db.rows import Values, insert_row, read_row, update_row
@@ -195,20 +196,25 @@ def checkpoint(turn_ids: Sequence[int], texts: Sequence[Unstored]) -> set[int]:
     """Store the text of the answers of the turns that a process runs, and what those have used so
     far.
 
-    Returns the ids of turns that must stop: they were asked to, their owner was disabled, or they
-    were deleted. A turn that a sweep took for dead goes on, and its whole answer will be stored;
+    Returns the ids of turns that must stop: they were asked to, their owner was disabled or may not
+    use the model any more, or they were deleted. A turn that a sweep took for dead goes on, and its whole answer will be stored;
     but not beside the next turn of its conversation.
     """
     mine = Turn.objects.filter(pk__in=turn_ids)
-    if rows := [_checkpoint_row(*each) for each in texts]:
-        _store_texts(rows)
+    if texts:
+        _store_texts([_checkpoint_row(*each) for each in texts])
     others = Turn.objects.filter(conversation=OuterRef("conversation"), status__in=Turn.ACTIVE)
     wanted = mine.filter(
         Q(status__in=Turn.ACTIVE) | ~Exists(others),
         stop_requested=False,
         conversation__owner__is_active=True,
     )
-    return set(turn_ids) - set(wanted.values_list("pk", flat=True))
+    rows = [*wanted.values_list("pk", "conversation__owner", "model", "conversation__model")]
+    rights = load_all_rights({owner_id for _, owner_id, _, _ in rows})
+    going_on = {
+        pk for pk, owner_id, once, usual in rows if rights[owner_id].may_use_model(once or usual)
+    }
+    return set(turn_ids) - going_on
 
 
 # Once a second for every running answer: the ORM would take 0.3 ms more for each.

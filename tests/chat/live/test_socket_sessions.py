@@ -292,7 +292,7 @@ async def test_nothing_is_prepared_in_the_pause_of_a_disabled_person(chat: Chat)
     head = (await chat.last()).number
     await in_db(disable_by_hand, chat)
     assert await in_db(preparations.prepare_in_pause, chat.conversation.pk, head) is None
-    await in_db(User.objects.filter(pk=chat.user.pk).update, is_active=True)
+    await in_db(chat.user.save)  # as it was
     assert await in_db(preparations.prepare_in_pause, chat.conversation.pk, head)
 
 

@@ -1,0 +1,124 @@
+"""django-allauth's policy for people who come by a provider of identities."""
+
+from typing import Any
+
+import requests
+import structlog
+from allauth.account.models import EmailAddress
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialApp, SocialLogin
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpRequest
+from django.shortcuts import render
+
+from accounts import invitations
+from accounts.models import User
+from accounts.oidc.failures import show_away
+from accounts.sign_up import has_address, may_sign_up
+
+log = structlog.get_logger(__name__)
+
+TIMEOUT = (5, 10)  # s: to connect, and between two bytes
+
+
+class ProxiedSession(requests.Session):
+    """Asks servers through the proxies of the settings, and never without a time limit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trust_env = False  # it would send what is meant for this machine to a proxy
+
+    def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
+        proxy = settings.PROXIES.find(str(url))
+        if proxy and proxy.fault:
+            raise requests.exceptions.ProxyError(proxy.fault)
+        kwargs.setdefault("timeout", TIMEOUT)
+        kwargs["proxies"] = {"all": proxy.url} if proxy else {}
+        return super().request(method, url, *args, **kwargs)
+
+
+class SocialAccountAdapter(DefaultSocialAccountAdapter):
+    """Who comes by the provider signs in to the account that is linked to them, or else to the one
+    whose verified address is theirs, or else makes one if that is allowed."""
+
+    def list_apps(
+        self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
+    ) -> list[SocialApp]:
+        """The one provider of the settings; rows of the database are none."""
+        known = settings.OPENID_PROVIDER
+        if known is None:
+            return []
+        app = SocialApp(
+            provider="openid_connect",
+            provider_id=known.issuer,  # a person is an issuer's subject
+            name=known.name,
+            client_id=known.client_id,
+            secret=known.secret,
+            settings={
+                "server_url": known.issuer,
+                "scope": list(known.scopes),
+                "oauth_pkce_enabled": True,
+                "groups_claim": known.groups_claim,
+            },
+        )
+        fits = provider in (None, app.provider, app.provider_id)
+        return [app] if fits and client_id in (None, known.client_id) else []
+
+    def get_requests_session(self) -> requests.Session:
+        return ProxiedSession()
+
+    def authenticate_by_email(self, sociallogin: SocialLogin) -> tuple[User, str] | None:
+        """The account whose own verified address is the provider's. What an administrator typed
+        into an account is no verified address."""
+        for address in sociallogin.email_addresses:
+            found = EmailAddress.objects.filter(email=address.email, verified=True)
+            if address.verified and (owner := found.select_related("user").first()):
+                return owner.user, address.email
+        return None
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Refuse a second account with an address that one has, but nobody has confirmed."""
+        is_new = not sociallogin.is_existing and sociallogin.state.get("process") != "connect"
+        if is_new and any(has_address(each.email) for each in sociallogin.email_addresses):
+            raise ImmediateHttpResponse(
+                render(request, "socialaccount/address_taken.html", status=409)
+            )
+
+    def on_authentication_error(
+        self,
+        request: HttpRequest,
+        provider: Any,
+        error: Any = None,
+        exception: Exception | None = None,
+        extra_context: Any = None,
+    ) -> None:
+        if isinstance(exception, requests.RequestException):
+            raise ImmediateHttpResponse(show_away(request, exception))
+        if exception:
+            log.warning("a sign-in by the provider failed", error=repr(exception)[:500])
+
+    def is_auto_signup_allowed(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        return True  # nothing is left to ask
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        address = self._address_of(sociallogin)
+        return invitations.find_pending(request, address) is not None or may_sign_up(address)
+
+    def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
+        invitation = invitations.find_pending(request, self._address_of(sociallogin))
+        try:
+            with transaction.atomic():
+                user: User = super().save_user(request, sociallogin, form)
+                if invitation:
+                    invitations.claim(invitation, user)
+        except invitations.InvitationInvalid:  # Somebody else was faster.
+            raise ImmediateHttpResponse(invitations.show_invalid(request)) from None
+        invitations.forget_pending(request)
+        return user
+
+    @staticmethod
+    def _address_of(sociallogin: SocialLogin) -> str:
+        """The verified one, or ""."""
+        return next((each.email for each in sociallogin.email_addresses if each.verified), "")

@@ -1,0 +1,34 @@
+"""What a provider of identities says of a person. `data`: {"id_token": …, "userinfo": …}, each the
+claims of one document; the latter may be missing."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def is_about(document: Any, subject: str) -> bool:
+    """Whether a document is about the person whom the provider knows by this id."""
+    return isinstance(document, dict) and document.get("sub") == subject
+
+
+def merge_claims(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The claims of both documents; those of the user info win, which are as of now. What is merged
+    already stays as it is."""
+    if not data.keys() & {"id_token", "userinfo"}:
+        return dict(data)
+    return {**(data.get("id_token") or {}), **(data.get("userinfo") or {})}
+
+
+def find_verified_address(data: Mapping[str, Any]) -> str | None:
+    """The person's address in small letters, if the provider says that it is theirs. Both claims
+    are taken from the same document; some providers write the truth as a text."""
+    for document in (data.get("userinfo") or {}, data.get("id_token") or {}):
+        if address := document.get("email"):
+            said = document.get("email_verified")
+            return str(address).lower() if said is True or said == "true" else None
+    return None
+
+
+def find_groups(claims: Mapping[str, Any], name: str) -> set[str]:
+    """The values of the claim with that name: a list of texts, or one text."""
+    value = claims.get(name) or []
+    return {value} if isinstance(value, str) else {each for each in value if isinstance(each, str)}
