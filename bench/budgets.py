@@ -23,7 +23,7 @@ MOST_RATIO = 2.0
 ANSWER_SECONDS = 0.3
 # An answer costs a cent, and holds three: less than 400 tokens do not shrink.
 CENT, MOST_TOKENS, TOKENS = Decimal("0.01"), 300, 100
-PRICES = {
+PRICES: dict[str, Any] = {
     "input_price": 0.0,
     "cache_read_price": 0.0,
     "cache_write_price": 0.0,
@@ -56,7 +56,7 @@ async def send_all(talks: list[Any]) -> tuple[list[float], int]:
         return time.perf_counter() - came, True
 
     ends = await asyncio.gather(*map(send, talks))
-    while runner.turn_ids:
+    while runner.turn_ids:  # noqa: ASYNC110 - no event tells
         await asyncio.sleep(0.05)
     return [wait for wait, _ in ends], sum(begun for _, begun in ends)
 
@@ -70,7 +70,7 @@ def set_budgets(*, on: bool) -> None:
     for model in (Budget, BudgetCounter, ModelCall):
         model.objects.all().delete()
     if on:
-        kind = {"period": Period.MONTH, "unit": Unit.MONEY}
+        kind: dict[str, Any] = {"period": Period.MONTH, "unit": Unit.MONEY}
         Budget.objects.create(limit=(ANSWERED - 1) * CENT + MOST_TOKENS * CENT / TOKENS, **kind)
         for user in User.objects.all():
             Budget.objects.create(user=user, limit=100, **kind)
@@ -119,7 +119,7 @@ def main() -> Report:
         settings.TURNS_AT_ONCE = settings.MESSAGES_PER_MINUTE = 100_000
         make_profile(max_output=MOST_TOKENS, tools=False, **PRICES)
         people = [make_user(f"person{number}") for number in range(PEOPLE)]
-        plain = {"title_edited": True, "compaction_settings": {"enabled": False}}
+        plain: dict[str, Any] = {"title_edited": True, "compaction_settings": {"enabled": False}}
         talks = [make_conversation(each, **plain) for each in people for _ in range(CHATS_EACH)]
         report = Report(f"200 sends at once, a budget for {ANSWERED}, on {connection.vendor}")
         asyncio.run(measure(report, talks, options.rounds))
