@@ -85,7 +85,7 @@ async def measure(report: Report, talks: list[Any], rounds: int) -> None:
     await send_all(talks[:5])  # what the first turns of a process load
     for _ in range(rounds):
         for on in (False, True):
-            await in_db(lambda on=on: set_budgets(on=on))
+            await in_db(set_budgets, on=on)
             found, begun = await send_all(talks)
             assert begun == (ANSWERED if on else len(talks)), begun
             waits[on] += found
