@@ -27,6 +27,7 @@ from chat.web.access import get_user, is_from_htmx, is_from_script
 from chat.web.memory import load_memory
 from chat.web.settings_forms import PreferencesForm, TokenForm
 from chat.web.settings_frame import FIRST, render_section
+from chat.web.usage import load_figures
 
 Context = dict[str, Any]
 
@@ -134,10 +135,15 @@ def _go_to(section: str) -> HttpResponse:
     return redirect("settings_section", section)
 
 
+def _load_usage(request: HttpRequest, user: User) -> Context:
+    return load_figures(user)
+
+
 _LOADERS: dict[str, Callable[[HttpRequest, User], Context]] = {
     "general": _load_general,
     "memory": _load_memory,
     "tokens": _load_tokens,
     "sessions": _load_sessions,
     "security": _load_security,
+    "usage": _load_usage,
 }

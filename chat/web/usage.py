@@ -9,7 +9,9 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
+from accounts.doors import login_or_token
 from accounts.models import User
+from accounts.tokens import USAGE_READ
 from chat.html.spending import (
     Line,
     describe_budget,
@@ -35,7 +37,7 @@ def usage_page(request: HttpRequest) -> HttpResponse:
     return render(request, "chat/usage/page.html", _load(get_user(request), _read_month(request)))
 
 
-@login_required
+@login_or_token(USAGE_READ)
 @require_GET
 def usage_calls(request: HttpRequest) -> HttpResponse:
     """The calls of a `month`, a line each."""
