@@ -6,18 +6,17 @@ from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Act
-from accounts.deletion import delete_traces, refuse_last_administrator
+from accounts.deletion import delete_traces
 from accounts.models import User
+from accounts.roles import require_administrator_without
 from chat.models import Attachment, Conversation, Turn
 from chat.services.library import attachments, traces
 
 
 def delete_accounts(users: Collection[User]) -> None:
     """Delete accounts with all that they own; running turns end without a trace, and the files go
-    when this is committed. Raises LastAdministrator, and deletes nothing, where nobody could look
-    after the site any more."""
+    when this is committed."""
     with transaction.atomic():
-        refuse_last_administrator(users)
         # Rows are locked in the order in which the end of a turn locks them.
         active = Turn.objects.filter(conversation__owner__in=users, status__in=Turn.ACTIVE)
         list(active.select_for_update(of=("self",)))
@@ -30,7 +29,9 @@ def delete_accounts(users: Collection[User]) -> None:
 
 
 def delete_own_account(user: User) -> None:
-    """`delete_accounts` for somebody who asks for it."""
+    """`delete_accounts` for somebody who asks for it. Raises LastAdministrator, and deletes
+    nothing, where nobody else administers the site."""
     with transaction.atomic():
+        require_administrator_without([user.pk])
         audit.record(None, Act.DELETE_OWN_ACCOUNT, target=user)
         delete_accounts([user])
