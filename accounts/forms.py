@@ -2,8 +2,12 @@
 
 from typing import Any
 
+from allauth.account.forms import ChangePasswordForm as AllauthChangePasswordForm
 from allauth.account.forms import LoginForm as AllauthLoginForm
+from allauth.account.forms import ReauthenticateForm as AllauthReauthenticateForm
 from allauth.account.forms import SignupForm as AllauthSignUpForm
+from allauth.mfa.webauthn.forms import AddWebAuthnForm
+from django import forms
 from django.conf import settings
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.core.exceptions import ValidationError
@@ -25,14 +29,43 @@ class NewAccountForm(BaseUserCreationForm):
         fields = ("username",)
 
 
-class LoginForm(AllauthLoginForm):
+class PlainPasswordsMixin:
+    """Without the link below a password that leads to a new one: without mail there is none, and
+    where there is, the sign-in page has it."""
+
+    fields: dict[str, forms.Field]
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        login, password = self.fields["login"], self.fields["password"]
+        for name in {"password", "oldpassword"} & self.fields.keys():
+            self.fields[name].help_text = ""
+
+
+class LoginForm(PlainPasswordsMixin, AllauthLoginForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        login = self.fields["login"]
         login.label = gettext_lazy("Username or email address")
         login.widget.attrs = {"autocomplete": "username", "autocapitalize": "none"}
-        password.widget.attrs.pop("placeholder", None)
-        password.help_text = ""  # the page has the link, where there is mail
+        self.fields["password"].widget.attrs.pop("placeholder", None)
+        self.fields["remember"].label = gettext_lazy("Stay signed in")
+
+
+class ReauthenticateForm(PlainPasswordsMixin, AllauthReauthenticateForm):
+    pass
+
+
+class ChangePasswordForm(PlainPasswordsMixin, AllauthChangePasswordForm):
+    pass
+
+
+class AddPasskeyForm(AddWebAuthnForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        alone = self.fields["passwordless"]
+        alone.label = gettext_lazy("Sign in with it alone, without the password")
+        alone.help_text = gettext_lazy("It then asks for your fingerprint, your face or a PIN.")
+        alone.initial = True
 
 
 class SignUpForm(AllauthSignUpForm):

@@ -17,6 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from agent.wire.proxies import Proxies
 from config import environment, logs
+from config.allauth_policy import *  # noqa: F403 - each is a setting
 from config.compaction_policy import site_policy
 from config.public_url import read_public_url, tell_apart
 from config.sign_in import read_openid_provider, read_sign_up
@@ -287,35 +288,13 @@ LEASE_SECONDS = env.float("LEASE_SECONDS", 15.0, least=1)
 
 # Django's settings of mail; none: nothing is mailed, and no page offers what needs it.
 MAIL = env.mail("EMAIL_URL")
-globals().update(MAIL)
+globals().update(MAIL or {"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"})
 DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", f"everlong@{PUBLIC_URL.host if PUBLIC_URL else HOST}")
 EMAIL_TIMEOUT = 10
 OPENID_PROVIDER = read_openid_provider(env)
 SIGN_UP = read_sign_up(env, bool(MAIL), bool(OPENID_PROVIDER))
 # Of whom one is asked: nobody, administrators and operators, or everybody.
 REQUIRE_SECOND_FACTOR = env.str("REQUIRE_SECOND_FACTOR", "", ("", "staff", "all"))
-
-ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
-ACCOUNT_FORMS = {"login": "accounts.forms.LoginForm", "signup": "accounts.forms.SignUpForm"}
-ACCOUNT_LOGIN_METHODS = {"username", "email"}
-ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "mandatory"  # of whom: accounts.stages
-ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
-ACCOUNT_REAUTHENTICATION_REQUIRED = True  # for whatever changes how somebody signs in
-ACCOUNT_RATE_LIMITS = {  # besides the defaults for signing in and the like
-    "setup": "20/m/ip",
-    "invitation": "20/m/ip",
-    "token": "60/m/key",  # uses of one person's access tokens
-    "wrong_token": "60/m/ip",
-}
-SOCIALACCOUNT_ADAPTER = "accounts.oidc.adapter.SocialAccountAdapter"
-SOCIALACCOUNT_EMAIL_VERIFICATION = "none"  # the provider says which address is verified
-SOCIALACCOUNT_EMAIL_REQUIRED = False
-SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
-MFA_ADAPTER = "accounts.second_factor.SecondFactorAdapter"
-MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
-MFA_PASSKEY_LOGIN_ENABLED = True
-MFA_TOTP_TOLERANCE = 1  # a code is typed for a moment: those before and after count too
 
 # --- Security -------------------------------------------------------------------------------------
 

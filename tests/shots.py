@@ -268,7 +268,7 @@ def composing(studio: Studio, page: Page) -> None:
     page.keyboard.press("Escape")
 
 
-SECTIONS = ("general", "memory", "tokens", "sessions", "security")
+SECTIONS = ("general", "memory", "tokens", "sessions", "security", "usage", "data")
 
 
 def settings(studio: Studio, page: Page) -> None:

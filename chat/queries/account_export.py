@@ -141,9 +141,7 @@ def _name_file(file: Attachment) -> str:
     return f"files/{file.pk} {clean_name(file.name)}"
 
 
-async def _write_conversation(
-    archive: ZipStream, number: int, pk: UUID
-) -> AsyncIterator[bytes]:
+async def _write_conversation(archive: ZipStream, number: int, pk: UUID) -> AsyncIterator[bytes]:
     conversation = await in_db(Conversation.objects.filter(pk=pk, deleted_at=None).first)
     if conversation is None:  # deleted meanwhile
         return

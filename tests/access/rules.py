@@ -37,6 +37,10 @@ STARTS: Mapping[str, Rule] = {
     "memories/proposals/<int:pk>/": OWNED,
     "attachments/<uuid:pk>/": OWNED,
     "s/<uuid:pk>/": PERSONAL,
+    "settings/tokens/<int:pk>/": OWNED,
+    "settings/": PERSONAL,
+    "account/sessions/<int:pk>/": OWNED,
+    "account/2fa/webauthn/keys/<int:pk>/": PERSONAL,  # whose it is, is asked after the password
     "account/social/": PUBLIC,
 }
 # The others, by their names.
@@ -45,7 +49,10 @@ NAMED: Mapping[str, Rule] = {
         (
             *("home", "conversation_create", "conversations_change", "conversations_move"),
             *("first_model_panel", "first_tool_panel", "memories", "projects"),
-            *("attachment_create", "sidebar", "palette"),
+            *("attachment_create", "sidebar", "palette", "announcement_dismiss"),
+            *("usage_page", "usage_calls", "account_export", "account_readings", "account_delete"),
+            *("sessions_end_others", "mfa_list_webauthn", "mfa_add_webauthn"),
+            "mfa_reauthenticate_webauthn",
             *("account_reauthenticate", "account_email"),
             *("account_change_password", "account_set_password"),
             *("mfa_index", "mfa_reauthenticate", "mfa_activate_totp"),
@@ -57,6 +64,7 @@ NAMED: Mapping[str, Rule] = {
         (
             *("session", "account_login", "account_logout", "account_signup", "account_inactive"),
             *("account_confirm_login_code", "mfa_authenticate"),  # where one was begun
+            "mfa_login_webauthn",
             *("account_email_verification_sent", "account_confirm_email"),
             *("account_reset_password", "account_reset_password_done"),
             *("account_reset_password_from_key", "account_reset_password_from_key_done"),
@@ -64,7 +72,13 @@ NAMED: Mapping[str, Rule] = {
         ),
         PUBLIC,
     ),
-    **dict.fromkeys(("setup", "openid_connect_login", "openid_connect_callback"), UNKNOWN_TOKEN),
+    **dict.fromkeys(
+        (
+            *("setup", "invitation", "oidc_login", "oidc_callback"),
+            *("openid_connect_login", "openid_connect_callback"),
+        ),
+        UNKNOWN_TOKEN,
+    ),
     **dict.fromkeys(
         ("mfa_deactivate_totp", "mfa_view_recovery_codes", "mfa_download_recovery_codes"),
         NOT_SET_UP,
@@ -83,8 +97,14 @@ NAMED: Mapping[str, Rule] = {
     "admin:view_on_site": STAFF | dict.fromkeys(STAFF_ROLES, Verdict.HIDDEN),  # of nothing
 }
 # Of the administration, what an operator sees too: usage, summaries and failures.
-OPERATED = ("admin:chat_compaction_", "admin:chat_turn_")
-TOKENS: Mapping[str, str] = {"export_markdown": EXPORT_READ, "export_json": EXPORT_READ}
+OPERATED = (
+    *("admin:chat_compaction_", "admin:chat_conversation_", "admin:chat_message_"),
+    *("admin:chat_modelprofile_", "admin:chat_turn_"),
+    *("admin:spending_modelcall_", "admin:spending_charts", "admin:cost_centre"),
+)
+TOKENS: Mapping[str, str] = dict.fromkeys(
+    ("export_markdown", "export_json", "account_export"), EXPORT_READ
+)
 
 
 def find_rule(address: Address) -> Rule | None:

@@ -224,7 +224,6 @@ def test_a_passkey_signs_in_by_itself(
     sign_in(page, everlong, "pat")
     page.goto(f"{everlong.url}/account/2fa/webauthn/add/")
     show_who(page)
-    page.get_by_label("Passwordless").check()
     page.get_by_role("button", name="Add it").click()
     page.get_by_role("heading", name="Recovery codes").wait_for()
     page.context.clear_cookies()

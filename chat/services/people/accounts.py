@@ -15,8 +15,10 @@ from chat.services.library import attachments, traces
 
 def delete_accounts(users: Collection[User]) -> None:
     """Delete accounts with all that they own; running turns end without a trace, and the files go
-    when this is committed."""
+    when this is committed. Raises LastAdministrator, and deletes nothing, where nobody could look
+    after the site any more."""
     with transaction.atomic():
+        require_administrator_without([user.pk for user in users])
         # Rows are locked in the order in which the end of a turn locks them.
         active = Turn.objects.filter(conversation__owner__in=users, status__in=Turn.ACTIVE)
         list(active.select_for_update(of=("self",)))
@@ -29,9 +31,7 @@ def delete_accounts(users: Collection[User]) -> None:
 
 
 def delete_own_account(user: User) -> None:
-    """`delete_accounts` for somebody who asks for it. Raises LastAdministrator, and deletes
-    nothing, where nobody else administers the site."""
+    """`delete_accounts` for somebody who asks for it."""
     with transaction.atomic():
-        require_administrator_without([user.pk])
         audit.record(None, Act.DELETE_OWN_ACCOUNT, target=user)
         delete_accounts([user])
