@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from accounts.tokens import EXPORT_READ
+from accounts.tokens import EXPORT_READ, USAGE_READ
 from tests.access.addresses import Address
 from tests.access.people import PEOPLE, Role
 from tests.access.verdicts import Verdict
@@ -102,9 +102,10 @@ OPERATED = (
     *("admin:chat_modelprofile_", "admin:chat_turn_"),
     *("admin:spending_modelcall_", "admin:spending_charts", "admin:cost_centre"),
 )
-TOKENS: Mapping[str, str] = dict.fromkeys(
-    ("export_markdown", "export_json", "account_export"), EXPORT_READ
-)
+TOKENS: Mapping[str, str] = {
+    **dict.fromkeys(("export_markdown", "export_json", "account_export"), EXPORT_READ),
+    "usage_calls": USAGE_READ,
+}
 
 
 def find_rule(address: Address) -> Rule | None:
