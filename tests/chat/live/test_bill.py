@@ -315,7 +315,14 @@ def compare_books_with_bill(life: Life) -> None:
     assert len(lost) > TURNS / 20
     left = [Usage.from_api(call.usage) for call in bill.values()]
     booked = [read_usage(row) for row in lost]
-    print("lost", len(lost), sum(u.request_tokens for u in booked), sum(u.request_tokens for u in left), sum(u.output_tokens for u in booked), sum(u.output_tokens for u in left))
+    print(
+        "lost",
+        len(lost),
+        sum(u.request_tokens for u in booked),
+        sum(u.request_tokens for u in left),
+        sum(u.output_tokens for u in booked),
+        sum(u.output_tokens for u in left),
+    )
     assert all(row.cost == price(read_usage(row)) for row in lost)
 
 
