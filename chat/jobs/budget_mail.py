@@ -16,7 +16,7 @@ def mail_budget_word(user_id: int | None, period: str, unit: str) -> None:
     """Write to a person, or about the site's budget (None) to the administrators, how much of the
     budget is spent. Where no mail server is configured, nothing is sent."""
     state = _find_state(user_id, period, unit)
-    if not settings.EMAIL_HOST or state is None or state.share < NEAR:
+    if not settings.MAIL or state is None or state.share < NEAR:
         return
     people = User.objects.filter(is_active=True).exclude(email="")
     people = people.filter(pk=user_id) if user_id else people.filter(is_superuser=True)
