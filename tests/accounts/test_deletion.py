@@ -1,4 +1,4 @@
-"""What accounts leave behind outside of their rows, and who may not go."""
+"""What accounts leave behind outside of their rows."""
 
 from datetime import timedelta
 
