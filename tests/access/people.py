@@ -74,7 +74,7 @@ class Belongings:
         keep["project_file"] = attachments.store_checked(
             owner, f"{SECRET}.txt", text, note, self.project
         )
-        said = [f"{SECRET} {number}" for number in range(8)]
+        said = [f"{SECRET} {number}" for number in range(7)]  # the last one waits for an answer
         keep["conversation"] = make_conversation(
             owner, messages=said, project=self.project, title=SECRET, system_prompt=SECRET
         )
@@ -194,8 +194,6 @@ class Cast:
     """Everybody. They are signed in before one of them is disabled."""
 
     def __init__(self) -> None:
-        group = Group.objects.create(name="Outsiders")
-        GroupPolicy.objects.create(group=group, model_names=[], tool_groups=[], mcp_servers=[])
         self.users = {
             Role.DISABLED: make_user("disabled"),
             Role.OWNER: make_user("owner"),
@@ -204,7 +202,7 @@ class Cast:
             Role.OPERATOR: make_user("operator", staff=True),
             Role.ADMINISTRATOR: make_user("administrator", admin=True),
         }
-        self.users[Role.OUTSIDER].groups.add(group)
+        bar_from_everything(self.users[Role.OUTSIDER])
         self.owned = Belongings(self.users[Role.OWNER])
         self._of_disabled = Belongings(self.users[Role.DISABLED])
         self._clients = {role: Client(raise_request_exception=False) for role in Role}
@@ -239,3 +237,10 @@ class Cast:
         """The header of the owner's own program."""
         user = self.users[Role.OWNER]
         return {"Authorization": f"Bearer {issue_token(user, scope, [scope], None)}"}
+
+
+def bar_from_everything(user: User) -> None:
+    """Put somebody into a group that may use no model, no tool and no server."""
+    group = Group.objects.create(name="Outsiders")
+    GroupPolicy.objects.create(group=group, model_names=[], tool_groups=[], mcp_servers=[])
+    user.groups.add(group)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from accounts.tokens import EXPORT_READ
+from accounts.tokens import EXPORT_READ, USAGE_READ
 from tests.access.addresses import Address
 from tests.access.people import PEOPLE, Role
 from tests.access.verdicts import Verdict
@@ -38,18 +38,18 @@ STARTS: Mapping[str, Rule] = {
     "attachments/<uuid:pk>/": OWNED,
     "s/<uuid:pk>/": PERSONAL,
     "settings/tokens/<int:pk>/": OWNED,
-    "settings/": PERSONAL,
     "account/sessions/<int:pk>/": OWNED,
     "account/2fa/webauthn/keys/<int:pk>/": PERSONAL,  # whose it is, is asked after the password
     "account/social/": PUBLIC,
 }
-# The others, by their names.
+# The others, by their names, or where they have none by their routes.
 NAMED: Mapping[str, Rule] = {
     **dict.fromkeys(
         (
             *("home", "conversation_create", "conversations_change", "conversations_move"),
             *("first_model_panel", "first_tool_panel", "memories", "projects"),
             *("attachment_create", "sidebar", "palette", "announcement_dismiss"),
+            *("settings", "settings_section", "settings/general/", "settings/tokens/"),
             *("usage_page", "usage_calls", "account_export", "account_readings", "account_delete"),
             *("sessions_end_others", "mfa_list_webauthn", "mfa_add_webauthn"),
             "mfa_reauthenticate_webauthn",
@@ -102,9 +102,10 @@ OPERATED = (
     *("admin:chat_modelprofile_", "admin:chat_turn_"),
     *("admin:spending_modelcall_", "admin:spending_charts", "admin:cost_centre"),
 )
-TOKENS: Mapping[str, str] = dict.fromkeys(
-    ("export_markdown", "export_json", "account_export"), EXPORT_READ
-)
+TOKENS: Mapping[str, str] = {
+    **dict.fromkeys(("export_markdown", "export_json", "account_export"), EXPORT_READ),
+    "usage_calls": USAGE_READ,
+}
 
 
 def find_rule(address: Address) -> Rule | None:
@@ -113,6 +114,7 @@ def find_rule(address: Address) -> Rule | None:
     for start, rule in STARTS.items():
         if address.route.startswith(start):
             return rule
-    if address.name in NAMED or not address.route.startswith("admin/"):
-        return NAMED.get(address.name)
+    named = NAMED.get(address.name or address.route)
+    if named or not address.route.startswith("admin/"):
+        return named
     return STAFF if address.name.startswith(OPERATED) else ADMINISTRATORS
