@@ -300,16 +300,8 @@ REQUIRE_SECOND_FACTOR = env.str("REQUIRE_SECOND_FACTOR", "", ("", "staff", "all"
 
 AUTH_USER_MODEL = "accounts.User"
 # What every operator may in the administration, without a permission that somebody has to give.
-OPERATOR_PERMISSIONS = frozenset(
-    {
-        "chat.view_compaction",
-        "chat.view_conversation",
-        "chat.view_message",
-        "chat.view_modelprofile",
-        "chat.view_turn",
-        "spending.view_modelcall",
-    }
-)
+_LOOKED_AT = ("compaction", "conversation", "message", "modelprofile", "turn")
+OPERATOR_PERMISSIONS = {"spending.view_modelcall", *(f"chat.view_{name}" for name in _LOOKED_AT)}
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

@@ -86,8 +86,8 @@ def name_month(month: Span) -> str:
 _NAMES = {
     (False, Period.DAY): gettext_lazy("Your budget for today"),
     (False, Period.MONTH): gettext_lazy("Your budget for this month"),
-    (True, Period.DAY): gettext_lazy("The site's budget for today"),
-    (True, Period.MONTH): gettext_lazy("The site's budget for this month"),
+    (True, Period.DAY): gettext_lazy("The site’s budget for today"),
+    (True, Period.MONTH): gettext_lazy("The site’s budget for this month"),
 }
 
 

@@ -26,14 +26,11 @@ from accounts.tokens import (
     list_tokens,
     revoke_token,
 )
-from chat.html.budget_words import describe_spent
-from chat.html.spending import format_spent
-from chat.queries.spending import load_months
 from chat.web.access import get_user, is_from_htmx, is_from_script
 from chat.web.memory import load_memory
 from chat.web.settings_forms import PreferencesForm, TokenForm
 from chat.web.settings_frame import FIRST, render_section
-from spending.budgets import describe_budgets
+from chat.web.usage import load_figures
 
 Context = dict[str, Any]
 
@@ -139,13 +136,7 @@ def _load_security(request: HttpRequest, user: User) -> Context:
 
 
 def _load_usage(request: HttpRequest, user: User) -> Context:
-    today, months = load_months(user)
-    budgets = [each for each in describe_budgets(user.pk) if each.user_id or user.is_superuser]
-    return {
-        "today": format_spent(today),
-        "this_month": format_spent(months[0][1]),
-        "budgets": [(each, describe_spent(each)) for each in budgets],
-    }
+    return load_figures(user)
 
 
 def _load_data(request: HttpRequest, user: User) -> Context:

@@ -56,7 +56,7 @@ def _read_month(request: HttpRequest) -> Span:
 
 
 def load_figures(user: User) -> dict[str, Any]:
-    """Today, the months and the budgets, as `chat/usage/figures.html` shows them."""
+    """Today, the months and the budgets, as `templates/chat/usage/figures.html` shows them."""
     today, months = load_months(user)
     return {
         "today": format_spent(today),

@@ -1,6 +1,5 @@
-"""What accounts leave behind outside of their rows, and who may not go."""
+"""What accounts leave behind outside of their rows."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -11,7 +10,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from accounts.deletion import LastAdministrator, delete_traces, refuse_last_administrator
+from accounts.deletion import delete_traces
 from accounts.models import Invitation, User
 from tests.chat.factories import make_user
 
@@ -78,28 +77,3 @@ def test_djangos_own_log_forgets_their_name(user: User) -> None:
         )
     delete_traces([user])
     assert LogEntry.objects.get().object_repr == "bob"
-
-
-@pytest.mark.parametrize(
-    ("make", "may_go"),
-    [
-        (lambda: make_user("root", admin=True), False),
-        (lambda: (make_user("second", admin=True), make_user("root", admin=True))[1], True),
-        (lambda: (make_user("first", admin=True), make_user("plain"))[1], True),
-        (lambda: make_user("plain"), True),
-    ],
-)
-def test_the_last_administrator_may_not_go(make: Callable[[], User], may_go: bool) -> None:
-    user = make()
-    if may_go:
-        refuse_last_administrator([user])
-        return
-    with pytest.raises(LastAdministrator):
-        refuse_last_administrator([user])
-
-
-def test_all_administrators_may_not_go_together() -> None:
-    both = [make_user("one", admin=True), make_user("two", admin=True)]
-    with pytest.raises(LastAdministrator):
-        refuse_last_administrator(both)
-    refuse_last_administrator(both[:1])

@@ -99,7 +99,8 @@ def test_a_rejected_summary_is_charged_with_all_its_calls(
     assert compaction.status == Status.FAILED
     calls = len(model_server.script.requests)
     assert calls == MOST_REJECTED
-    assert kinds() == [("summary", "settled"), *[("correction", "settled")] * (calls - 1)]
+    assert kinds()[:2] == [("summary", "settled"), ("correction", "settled")]
+    assert len(kinds()) == calls
     assert bill(pk).request_tokens > 3_000 * calls
     assert bill(pk).dollars == add_up_one("conversation", talk.pk).summary_dollars > 0
 

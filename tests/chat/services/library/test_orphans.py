@@ -14,7 +14,9 @@ DAY = 24 * 3600
 
 
 @pytest.mark.django_db
-def test_a_file_that_no_row_has_had_for_a_day_is_deleted(settings: Settings, tmp_path: Path) -> None:
+def test_a_file_that_no_row_has_had_for_a_day_is_deleted(
+    settings: Settings, tmp_path: Path
+) -> None:
     settings.MEDIA_ROOT = tmp_path
     kept = attachments.store_unsent(make_user(), "kept.txt", b"kept")
     folder = Path(kept.file.path).parent
