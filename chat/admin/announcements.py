@@ -1,6 +1,6 @@
 """The notice board in the admin panel: one line above every page."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -14,6 +14,9 @@ from chat.services.site import announcements
 
 
 class AnnouncementForm(forms.ModelForm):
+    class Meta:
+        widgets: ClassVar = {"text": forms.TextInput({"class": "vLargeTextField"})}
+
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
         begins, ends = values.get("begins"), values.get("ends")
