@@ -18,6 +18,7 @@ from django.utils import timezone
 from accounts.models import Role, User
 from accounts.roles import LastAdministrator, require_administrator_without, set_role
 from chat.admin.base import add_totals, column
+from chat.admin.budgets import Scope, link_budgets
 from chat.admin.handing_over import HandsOver
 from chat.admin.holds import HoldingAdmin
 from chat.html.figures import format_money
@@ -77,13 +78,13 @@ class AccountAdmin(HandsOver, HoldingAdmin, UserAdmin):
         "last_login",
     )
     list_filter = ("is_active", "is_staff", "is_superuser", "groups")
-    readonly_fields = ("last_login", "date_joined")
+    readonly_fields = ("last_login", "date_joined", "budgets")
     # Django's pair of boxes breaks rules of ARIA; the browser's own list does not.
     filter_horizontal = ()
     fieldsets = (
         (None, {"fields": ("username", "password")}),
         ("Person", {"fields": ("first_name", "last_name", "email")}),
-        ("Access", {"fields": ("is_active", "role", "groups")}),
+        ("Access", {"fields": ("is_active", "role", "groups", "budgets")}),
         (
             "Single permissions",
             {
@@ -104,6 +105,8 @@ class AccountAdmin(HandsOver, HoldingAdmin, UserAdmin):
     compaction_cost = column(
         "Of that, compactions", lambda row: format_money(row.total.summary_dollars)
     )
+
+    budgets = column("Budgets", lambda row: link_budgets(Scope(user=row)))
 
     # --- Roles ------------------------------------------------------------------------------------
 
