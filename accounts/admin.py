@@ -1,5 +1,5 @@
-"""The admin panel's sign-in, groups, invitations, and by what people sign in.
-`chat.admin.accounts` shows the accounts themselves."""
+"""The admin panel's sign-in, invitations, and by what people sign in. `chat.admin` shows accounts
+and groups."""
 
 from typing import Any
 
@@ -12,8 +12,6 @@ from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from allauth.usersessions.models import UserSession
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.admin import GroupAdmin
-from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -21,17 +19,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import invitations
+from accounts.audited_admin import record_act
 from accounts.models import Invitation, User
 
 # The settings name the provider, its tokens are not kept, and sessions are their owners' own.
-admin.site.unregister([Group, Authenticator, SocialAccount, SocialApp, SocialToken, UserSession])
-
-
-@admin.register(Group)
-class PlainGroupAdmin(GroupAdmin):
-    """Groups. Django's pair of boxes breaks rules of ARIA; the browser's own list does not."""
-
-    filter_horizontal = ()
+admin.site.unregister([Authenticator, SocialAccount, SocialApp, SocialToken, UserSession])
 
 
 class InvitationForm(forms.ModelForm):
@@ -65,8 +57,10 @@ class InvitationAdmin(admin.ModelAdmin):
 
     @admin.action(description="Revoke the selected invitations", permissions=["add"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
-        number = invitations.revoke(queryset)
-        messages.success(request, f"Revoked: {number}.")
+        revoked = invitations.revoke(queryset)
+        for each in revoked:
+            record_act(request, "revoke", each)
+        messages.success(request, f"Revoked: {len(revoked)}.")
 
     def has_change_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
         return False

@@ -5,7 +5,8 @@ class AccountsConfig(AppConfig):
     name = "accounts"
 
     def ready(self) -> None:
-        # They listen: to sign-ins, and to second factors that come and go.
+        # They listen: to sign-ins, to second factors that come and go, to changes of groups.
         import accounts.oidc.groups
+        import accounts.policies
         import accounts.second_factor
         import accounts.sign_up  # noqa: F401

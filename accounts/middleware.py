@@ -14,6 +14,7 @@ from django.shortcuts import redirect, render
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext
 
+from accounts.preferences import speak_chosen_language
 from accounts.second_factor import is_missed_by, mark_session
 from accounts.sessions import MISSES_SECOND_FACTOR
 
@@ -49,7 +50,9 @@ class PrivatePagesMiddleware(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view: Callable[..., HttpResponseBase], *_: Any
     ) -> HttpResponse | None:
-        """401 where the page is not of the person who is signed in. Of nobody's, the view tells."""
+        """401 where the page is not of the person who is signed in. Of nobody's, the view tells.
+        What is told from here on is in the language that the person has chosen."""
+        speak_chosen_language(request)
         owner = request.headers.get(OWNER_HEADER) or request.POST.get(OWNER_FIELD)
         if not owner or owner == request.session.get(SESSION_KEY):
             return None

@@ -1,14 +1,23 @@
 """People, what their groups allow them, how they come in, and the record of administration."""
 
+from typing import Any
+
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser, Group
 from django.db import models
 
 
-class User(AbstractUser):
-    """A person with an account. Our own class, because a user model cannot be swapped later.
+class Role(models.TextChoices):
+    """What somebody is here. Django's two flags hold it: an administrator is a superuser, an
+    operator is staff and no superuser."""
 
-    Roles: a superuser is an administrator; somebody else who is `is_staff` is an operator.
-    """
+    USER = "user", "User"
+    OPERATOR = "operator", "Operator: sees usage, summaries and failures"
+    ADMINISTRATOR = "administrator", "Administrator: may do everything"
+
+
+class User(AbstractUser):
+    """A person with an account. Our own class, because a user model cannot be swapped later."""
 
     language = models.CharField(
         max_length=20, blank=True, default="", db_default="", help_text="Empty: the browser's."
@@ -33,6 +42,25 @@ class User(AbstractUser):
         db_default=False,
         help_text="Nothing of this account is deleted for being old.",
     )
+
+    @property
+    def role(self) -> Role:
+        if self.is_superuser:
+            return Role.ADMINISTRATOR
+        return Role.OPERATOR if self.is_staff else Role.USER
+
+    def has_perm(self, perm: str, obj: Any = None) -> bool:
+        """Django's, and what every operator may; see `OPERATOR_PERMISSIONS` in the settings."""
+        may_operate = self._is_operator and perm in settings.OPERATOR_PERMISSIONS
+        return may_operate or super().has_perm(perm, obj)
+
+    def has_module_perms(self, app_label: str) -> bool:
+        apps = {name.partition(".")[0] for name in settings.OPERATOR_PERMISSIONS}
+        return (self._is_operator and app_label in apps) or super().has_module_perms(app_label)
+
+    @property
+    def _is_operator(self) -> bool:
+        return self.is_active and self.role == Role.OPERATOR
 
 
 class GroupPolicy(models.Model):
@@ -100,9 +128,23 @@ class AccessToken(models.Model):
         return f"access token {self.shown}…"
 
 
+class AppendOnly(TypeError):
+    """A stored entry of the audit was to be changed or deleted."""
+
+
+class AuditEntrySet(models.QuerySet["AuditEntry"]):
+    """Entries to read. That an account is gone empties `actor` and `owner` without passing here."""
+
+    def update(self, **values: Any) -> int:
+        raise AppendOnly("Audit entries are not changed.")
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        raise AppendOnly("Audit entries are not deleted.")
+
+
 class AuditEntry(models.Model):
     """One act of administration, or one reading of another person's conversation. Rows are only
-    added. They hold ids and names of fields, no titles and no contents."""
+    added, by `accounts.audit`. They hold ids and names of fields, no titles and no contents."""
 
     at = models.DateTimeField(auto_now_add=True)
     actor = models.ForeignKey(
@@ -122,6 +164,8 @@ class AuditEntry(models.Model):
     reason = models.CharField(max_length=500, blank=True)
     changed = models.JSONField(default=list, blank=True, help_text="Names of fields.")
 
+    objects = AuditEntrySet.as_manager()
+
     class Meta:
         verbose_name_plural = "audit entries"
         indexes = [
@@ -131,6 +175,14 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.act} {self.target_kind} {self.target_id}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if not self._state.adding:
+            raise AppendOnly("Audit entries are not changed.")
+        super().save(*args, **options)
+
+    def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
+        raise AppendOnly("Audit entries are not deleted.")
 
 
 class SetupLink(models.Model):

@@ -21,6 +21,8 @@ class ErrorCode(StrEnum):
 
     BAD_KEY = "bad_key"
     BAD_REQUEST = "bad_request"
+    BUDGET_BUSY = "budget_busy"
+    BUDGET_USED = "budget_used"
     COMPACTION_FAILED = "compaction_failed"
     CONNECTION_LOST = "connection_lost"
     IMPORTED = "imported"

@@ -104,16 +104,18 @@ class Usage:
     cache_read_input_tokens: int = 0
     cache_creation_input_tokens: int = 0
     ephemeral_1h_input_tokens: int = 0  # of those written to the cache, for an hour
+    web_search_requests: int = 0  # that the server made, which cost by themselves
 
     @classmethod
     def from_api(cls, usage: Mapping[str, Any] | None) -> "Usage":
         """From the `usage` object of a reply; absent and null fields count as 0. Raises ValueError
         for anything that is not a number of tokens."""
         usage = usage or {}
-        cached = usage.get("cache_creation") or {}
-        if not isinstance(cached, Mapping):
-            raise ValueError("cache_creation is not an object")
-        usage = {**cached, **usage}
+        for name in ("cache_creation", "server_tool_use"):
+            within = usage.get(name) or {}
+            if not isinstance(within, Mapping):
+                raise ValueError(f"{name} is not an object")
+            usage = {**within, **usage}
         return cls(**{name: _tokens(usage.get(name)) for name in cls.__slots__})
 
     @property

@@ -4,6 +4,7 @@ what fits a model, and what it costs."""
 import json
 import math
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,7 +44,11 @@ UNKNOWN_FACTOR = 1.5
 # Replies after which one more moves the factor by a twentieth.
 LEARNING_WINDOW = 20
 # To write to the prompt cache for an hour costs twice the input price; for five minutes 1.25 times.
-HOUR_PREMIUM = 2 / 1.25 - 1
+HOUR_PREMIUM = Decimal("0.6")
+# Each search of the web that the server makes: $10 per 1,000 (Anthropic's price list, November
+# 2026). Pages that it fetches cost their tokens alone.
+SEARCH_DOLLARS = Decimal("0.01")
+PER_MILLION = Decimal("0.000001")
 # A factor that is settled moves by so much at least, a hundredth of what estimates are off by: all
 # conversations of a model share it, and each move is stored and measures them anew.
 LEAST_MOVE = 0.0005
@@ -213,20 +218,48 @@ class Prices:
     """What a model costs in US dollars per million real tokens; to write to the prompt cache, for
     five minutes."""
 
-    input: float = 0.0
-    output: float = 0.0
-    cache_read: float = 0.0
-    cache_write: float = 0.0
+    input: Decimal = Decimal(0)
+    output: Decimal = Decimal(0)
+    cache_read: Decimal = Decimal(0)
+    cache_write: Decimal = Decimal(0)
 
-    def dollars(self, usage: Usage) -> float:
-        """US dollars of one call, reported or estimated. Prices are applied nowhere else."""
-        return (
+    @classmethod
+    def of(
+        cls,
+        input: float = 0.0,
+        output: float = 0.0,
+        cache_read: float = 0.0,
+        cache_write: float = 0.0,
+    ) -> "Prices":
+        """Prices that are stored as floats, each as the text that somebody typed: 0.1 is a tenth,
+        and not the fraction of two that is next to it."""
+        typed = (Decimal(str(price)) for price in (input, output, cache_read, cache_write))
+        return cls(*typed)
+
+    def dollars(self, usage: Usage) -> Decimal:
+        """US dollars of one call, reported or estimated, with its searches of the web. Prices are
+        applied nowhere else."""
+        millionths = (
             usage.input_tokens * self.input
             + usage.output_tokens * self.output
             + usage.cache_read_input_tokens * self.cache_read
             + usage.cache_creation_input_tokens * self.cache_write
             + usage.ephemeral_1h_input_tokens * self.cache_write * HOUR_PREMIUM
-        ) / 1_000_000
+        )
+        return millionths * PER_MILLION + usage.web_search_requests * SEARCH_DOLLARS
+
+    def dearest(self, request_tokens: int, cached_for: str | None) -> Decimal:
+        """The most US dollars that a request can cost of which the server keeps nothing (None), or
+        all of it, for "5m" or "1h"."""
+        read = Usage(request_tokens)
+        hour = request_tokens if cached_for == "1h" else 0
+        kept = Usage(cache_creation_input_tokens=request_tokens, ephemeral_1h_input_tokens=hour)
+        return max(self.dollars(read), self.dollars(kept) if cached_for else Decimal(0))
+
+    @property
+    def dollars_per_written(self) -> Decimal:
+        """US dollars of a token that the model writes."""
+        return self.output * PER_MILLION
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ def built_in_prices() -> Prices:
 
     known = BUILT_IN[MODEL]
     read = known.input_price * known.cache_read
-    return Prices(known.input_price, known.output_price, read, known.input_price * CACHE_WRITE)
+    return Prices.of(known.input_price, known.output_price, read, known.input_price * CACHE_WRITE)
 
 
 def main() -> None:

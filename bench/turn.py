@@ -48,8 +48,11 @@ class Stopwatch:
 
 def take_turn(user: Any, conversation: Any) -> Stopwatch:
     """One turn as `chat.live` has it done, and a piece of fixed work to compare machines by."""
+    from agent.messages import Usage
+    from agent.model.reply import Reply
     from chat.engine import model_server
     from chat.models import Turn
+    from chat.services.calls import describe_end
     from chat.services.summary import gaps, preparations
     from chat.services.turns import endings, requests
     from chat.services.turns.turns import NewMessage
@@ -64,17 +67,21 @@ def take_turn(user: Any, conversation: Any) -> Stopwatch:
             holder="bench",
         )
     assert begun is not None
-    assert begun.compact is None, "it has to be compacted first"
+    assert begun.call is not None, "it has to be compacted first"
     state = begun.state
     with watch.time("request"):
         model_server.build_request(state.context)
+    usage = {"input_tokens": int(state.used), "output_tokens": 120}
+    reply = Reply(usage=Usage.from_api(usage), complete=True)
     ending = endings.TurnOutcome(
         Turn.Status.COMPLETED,
         blocks=[{"type": "text", "text": ANSWER}],
         stop_reason="end_turn",
-        usage={"input_tokens": int(state.used), "output_tokens": 120},
+        usage=usage,
         raw_request=state.limits.factor.raw(state.used),
         rounds=0,
+        calls=1,
+        call=describe_end(begun.call, reply, None),
     )
     with watch.time("end"):
         ended = endings.end_turn(begun.turn.pk, ending)

@@ -5,4 +5,4 @@ class ChatConfig(AppConfig):
     name = "chat"
 
     def ready(self) -> None:
-        from chat.live import sign_outs  # noqa: F401 - connects its receivers
+        from chat.live import budget_news, sign_outs  # noqa: F401 - connect their receivers

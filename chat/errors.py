@@ -10,6 +10,8 @@ class RefusalCode(StrEnum):
     """docs/protocol.md says what each means."""
 
     BAD_FRAME = "bad_frame"
+    BUDGET_BUSY = "budget_busy"
+    BUDGET_USED = "budget_used"
     CONVERSATION_BUSY = "conversation_busy"
     DOES_NOT_FIT = "does_not_fit"
     EMPTY_INSTRUCTION = "empty_instruction"
@@ -53,6 +55,7 @@ class RefusalCode(StrEnum):
     TOO_MANY_MEMORIES = "too_many_memories"
     TOO_MANY_PROPOSALS = "too_many_proposals"
     TOO_MANY_PROJECTS = "too_many_projects"
+    TOO_MANY_SHARES = "too_many_shares"
     UNAVAILABLE = "unavailable"
 
 

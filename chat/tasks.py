@@ -6,6 +6,7 @@ from uuid import UUID
 from celery import Task, shared_task
 from celery.exceptions import Ignore
 
+from chat.jobs.budget_mail import mail_budget_word
 from chat.jobs.summary import write_summary
 from chat.jobs.title import write_title
 from chat.queries import schema
@@ -49,3 +50,9 @@ def rebuild(conversation_id: str) -> None:
 def suggest_title(conversation_id: str) -> None:
     """Name a conversation after its first exchange, unless the user has named it."""
     write_title(UUID(conversation_id))
+
+
+@shared_task(base=CarefulTask)
+def mail_budget(user_id: int | None, period: str, unit: str) -> None:
+    """Tell a person, or the administrators of the site's budget, how much of it is spent."""
+    mail_budget_word(user_id, period, unit)

@@ -1,4 +1,11 @@
+from django.contrib.admin.apps import AdminConfig as DjangoAdminConfig
 from django.contrib.staticfiles.apps import StaticFilesConfig as DjangoStaticFilesConfig
+
+
+class AdminConfig(DjangoAdminConfig):
+    """The administration, which records what is done in it."""
+
+    default_site = "accounts.audited_admin.AuditedSite"
 
 
 class StaticFilesConfig(DjangoStaticFilesConfig):

@@ -1,6 +1,8 @@
-"""The cache of the scaled profile, which outlives Redis."""
+"""The caches: that of the scaled profile outlives Redis; both forget by the start of a key."""
 
+import os
 import time
+from collections.abc import Collection
 from typing import Any
 
 import redis
@@ -13,6 +15,7 @@ from chat.db.outages import CACHE
 
 REDIS_SECONDS = 0.5  # without an answer
 RETRY_SECONDS = 2.0  # while Redis is away, it is tried once in so many seconds
+KEYS_AT_ONCE = 1_000  # that Redis looks at in a step: about a millisecond
 AWAY = (redis.ConnectionError, redis.TimeoutError, OSError)
 
 _next_try = 0.0
@@ -41,6 +44,17 @@ def _surviving(name: str) -> Any:
     return method
 
 
+class LocalCache(LocMemCache):
+    """Django's cache in the memory of this process."""
+
+    def delete_prefixed(self, prefixes: Collection[str]) -> None:
+        """Delete what is kept under keys that begin so."""
+        begins = tuple(self.make_key(each) for each in prefixes)
+        with self._lock:
+            for key in [each for each in self._cache if each.startswith(begins)]:
+                self._delete(key)
+
+
 class SurvivingRedisCache(RedisCache):
     """Django's cache in Redis. Without Redis each process counts and keeps for itself, so that rate
     limits still work and nothing is rendered twice. None of that outlives the outage."""
@@ -53,7 +67,7 @@ class SurvivingRedisCache(RedisCache):
             "retry": Retry(NoBackoff(), 1),
         }
         super().__init__(server, params | {"OPTIONS": options | params.get("OPTIONS", {})})
-        self.own = LocMemCache(f"instead of {server}", {**params, "OPTIONS": {"MAX_ENTRIES": 2000}})
+        self.own = LocalCache(f"instead of {server}", {**params, "OPTIONS": {"MAX_ENTRIES": 2000}})
 
     add = _surviving("add")
     get = _surviving("get")
@@ -66,3 +80,19 @@ class SurvivingRedisCache(RedisCache):
     set_many = _surviving("set_many")
     delete_many = _surviving("delete_many")
     clear = _surviving("clear")
+
+    def delete_prefixed(self, prefixes: Collection[str]) -> None:
+        """Delete what is kept under keys that begin so, in Redis and here. It walks through all
+        keys, in steps that hold up nobody. While Redis is away its entries stay until they
+        expire."""
+        self.own.delete_prefixed(prefixes)
+        begins = tuple(self.make_key(each).encode() for each in prefixes)
+        # The part that all of them have in common, so that Redis sends few of the others.
+        common = os.path.commonprefix(begins).decode()
+        client = self._cache.get_client(None, write=True)
+        try:
+            for key in client.scan_iter(match=f"{common}*", count=KEYS_AT_ONCE):
+                if key.startswith(begins):
+                    client.unlink(key)
+        except AWAY as error:
+            CACHE.note_failure(error)

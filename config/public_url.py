@@ -16,18 +16,8 @@ PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 # has taken the path away: /admin/admin/ and /admin/ would be the same page.
 OWN = {
     *("account", "admin", "attachments", "c", "healthz", "invitation", "memories", "metrics"),
-    *(
-        "models",
-        "palette",
-        "projects",
-        "readyz",
-        "session",
-        "setup",
-        "sidebar",
-        "static",
-        "tools",
-        "ws",
-    ),
+    *("models", "palette", "projects", "readyz", "s", "session", "settings", "setup", "sidebar"),
+    *("static", "tools", "usage", "ws"),
 }
 
 

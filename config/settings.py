@@ -83,7 +83,7 @@ INSTALLED_APPS = [
     "accounts",
     "spending",
     "chat",
-    "django.contrib.admin",
+    "config.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -137,6 +137,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "accounts.views.page_context",
                 "chat.web.conversation.page_context",
+                "chat.web.announcement.page_context",
             ],
             "builtins": ["django.templatetags.i18n", "chat.html.moments"],
             "libraries": {"site_report": "chat.admin.report"},
@@ -164,7 +165,9 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 30,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        # What is deleted is overwritten, also where SQLite was not built to do so by itself.
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
+        "PRAGMA secure_delete=ON;",
     }
     DATABASES["default"]["CONN_MAX_AGE"] = None
 else:
@@ -182,7 +185,7 @@ CACHES = {
     }
     if SCALED
     else {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "BACKEND": "config.caches.LocalCache",
         "OPTIONS": {"MAX_ENTRIES": 2000},
     }
 }
@@ -296,18 +299,17 @@ REQUIRE_SECOND_FACTOR = env.str("REQUIRE_SECOND_FACTOR", "", ("", "staff", "all"
 # --- Security -------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-    )
-]
-LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "home"
-ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+# What every operator may in the administration, without a permission that somebody has to give.
+OPERATOR_PERMISSIONS = frozenset(
+    {
+        "chat.view_compaction",
+        "chat.view_conversation",
+        "chat.view_message",
+        "chat.view_modelprofile",
+        "chat.view_turn",
+        "spending.view_modelcall",
+    }
+)
 # Proxies in front that append to X-Forwarded-For; with 0 that header is not believed.
 TRUSTED_PROXIES = ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXIES", 0)
 
@@ -319,6 +321,10 @@ MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000, least=1)
 MAX_TEXT_BYTES = 12 * MAX_MESSAGE_CHARACTERS + 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_TEXT_BYTES
 
+# Conversations without a message for so long are deleted, where their owner's groups say nothing
+# else; 0: never.
+RETENTION_DAYS = env.int("RETENTION_DAYS", 0, least=0)
+
 HTTPS = env.bool("HTTPS", bool(PUBLIC_URL and PUBLIC_URL.is_https))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
@@ -329,6 +335,7 @@ _site = tell_apart(PUBLIC_URL, DATABASES["default"], port=None if SCALED else PO
 SESSION_COOKIE_NAME = f"everlong_session_{_site}"
 CSRF_COOKIE_NAME = f"everlong_csrf_{_site}"
 MESSAGE_COOKIE_NAME = f"everlong_messages_{_site}"
+ANNOUNCEMENT_COOKIE_NAME = f"everlong_announcement_{_site}"  # what somebody has put away
 LANGUAGE_COOKIE_NAME = f"everlong_language_{_site}"
 MFA_TRUST_COOKIE_NAME = f"everlong_trusted_{_site}"
 MESSAGE_STORAGE = "config.message_storage.MessageStorage"

@@ -10,6 +10,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 from config.bundle import bundle
 
+ENTRIES = ("main", "share")  # the scripts of which one is made with all that they import
 STYLES = "css/base.css"  # they name the files of the typeface
 IMPORT = re.compile(rb'@import "([\w-]+\.css)";\n')
 PICTURE = re.compile(rb'url\("\.\./(icons/[\w-]+\.svg)"\)')
@@ -17,7 +18,7 @@ TEXT_COMMENT_OR_SPACE = re.compile(rb'("[^"]*")|/\*.*?\*/\s*|(?<=[{};:,>])\s+|\s
 
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):
-    """Also makes what the page loads: one script of its modules, the typeface, and styles without
+    """Also makes what a page loads: one script of its modules, the typeface, and styles without
     comments and space. A style holds those that it imports, and the picture of the icons,
     which so is there at the first paint. Where files are not collected
     (`DEBUG`, tests) modules and styles are served as they are, and the typeface is the system's."""
@@ -48,10 +49,12 @@ class StaticFilesStorage(CompressedManifestStaticFilesStorage):
             style = PICTURE.sub(lambda found: _as_data(read(found[1].decode())), read(path))
             return IMPORT.sub(lambda found: read_style(f"css/{found[1].decode()}"), style)
 
-        script = bundle("main", lambda name: read(f"js/{name}.js").decode())
+        def read_script(name: str) -> str:
+            return read(f"js/{name}.js").decode()
+
         styles = [path for path in paths if path.startswith("css/")]
         return {
-            "js/main.js": script.encode(),
+            **{f"js/{name}.js": bundle(name, read_script).encode() for name in ENTRIES},
             **{path: TEXT_COMMENT_OR_SPACE.sub(rb"\1", read_style(path)) for path in styles},
             **build_typeface(read(STYLES).decode()),
         }

@@ -5,6 +5,8 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from chat.web import (
+    account,
+    announcement,
     attachment,
     budgets,
     composer,
@@ -18,8 +20,13 @@ from chat.web import (
     outline,
     printing,
     project,
+    share,
     sidebar,
     summary,
+    usage,
+)
+from chat.web import (
+    settings as settings_views,
 )
 
 message_paths = [
@@ -46,6 +53,13 @@ project_paths = [
     path("export.zip", exports.project_export_zip, name="project_export"),
     path("files/", project.project_files, name="project_files"),
     path("files/<uuid:file>/", project.project_file_delete, name="project_file_delete"),
+]
+settings_paths = [
+    path("", settings_views.settings, name="settings"),
+    path("general/", settings_views.general),
+    path("tokens/", settings_views.tokens),
+    path("tokens/<int:pk>/revoke/", settings_views.token_revoke, name="token_revoke"),
+    path("<slug:section>/", settings_views.settings, name="settings_section"),
 ]
 handler429 = "accounts.views.too_many_attempts"  # django-allauth looks it up here
 site_paths: list[URLPattern | URLResolver] = [
@@ -86,17 +100,28 @@ site_paths: list[URLPattern | URLResolver] = [
     path("c/<uuid:pk>/compact/", summary.compact_preview, name="compact_preview"),
     path("c/<uuid:pk>/summary/", summary.summary, name="summary"),
     path("c/<uuid:pk>/summary/<int:version>/", include(version_paths)),
+    path("c/<uuid:pk>/shares/", share.shares, name="shares"),
+    path("c/<uuid:pk>/shares/<uuid:share>/revoke/", share.share_revoke, name="share_revoke"),
+    path("s/<uuid:pk>/", share.shared, name="shared"),
+    path("s/<uuid:pk>/files/<uuid:file>/", share.shared_file, name="shared_file"),
     path("memories/", memory.memory_list, name="memories"),
     path("memories/<int:pk>/", memory.memory_edit, name="memory"),
     path("memories/proposals/<int:pk>/", memory.memory_proposal, name="memory_proposal"),
+    path("settings/", include(settings_paths)),
     path("projects/", project.project_list, name="projects"),
     path("projects/<uuid:pk>/", include(project_paths)),
+    path("usage/", usage.usage_page, name="usage_page"),
+    path("usage/calls.csv", usage.usage_calls, name="usage_calls"),
+    path("announcement/", announcement.announcement_dismiss, name="announcement_dismiss"),
     path("attachments/", attachment.attachment_create, name="attachment_create"),
     path("attachments/<uuid:pk>/", attachment.attachment, name="attachment"),
     path("sidebar/", sidebar.sidebar, name="sidebar"),
     path("palette/", sidebar.palette, name="palette"),
     path("metrics", metrics.exposition, name="metrics"),
     path("", include("accounts.urls")),
+    path("account/data/export.zip", account.account_export, name="account_export"),
+    path("account/data/readings/", account.account_readings, name="account_readings"),
+    path("account/delete/", account.account_delete, name="account_delete"),
     path("account/", include("allauth.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -100,7 +100,12 @@ class ModelCall(models.Model):
             models.Index(fields=["opened_at"], name="call_time"),
             models.Index(fields=["user", "opened_at"], name="call_user"),
             models.Index(fields=["conversation"], name="call_conversation"),
-            models.Index(fields=["turn"], condition=Q(state="open"), name="call_open_turn"),
+            models.Index(fields=["turn"], name="call_turn"),
+            models.Index(
+                fields=["compaction"],
+                condition=Q(compaction__isnull=False),
+                name="call_compaction",
+            ),
             models.Index(fields=["opened_at"], condition=Q(state="open"), name="call_open"),
         ]
 

@@ -198,6 +198,8 @@ def take_all(studio: Studio, setup_path: str) -> None:
         studio.shoot(page, "22-admin")
         page.goto(studio.url)
         studio.shoot(page, "23-continue")
+        settings(studio, page)
+        page.goto(studio.url)
         page.get_by_label("Temporary chat").check()
         studio.script.reply("Gladly.", when=is_chat)
         say(page, "A question that nobody keeps.")
@@ -264,6 +266,28 @@ def composing(studio: Studio, page: Page) -> None:
     page.click("#conversation-menu summary")
     studio.shoot(page, "18-menu")
     page.keyboard.press("Escape")
+
+
+SECTIONS = ("general", "memory", "tokens", "sessions", "security")
+
+
+def settings(studio: Studio, page: Page) -> None:
+    """The menu of the account, and each section of the settings."""
+    page.click(".user-menu summary")
+    studio.shoot(page, "24-account-menu")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+,")
+    page.locator("#dialog .settings").wait_for()
+    studio.shoot(page, "25-settings", "#dialog-title")
+    for section in SECTIONS:
+        page.goto(f"{studio.url}/settings/{section}/")
+        studio.shoot(page, f"25-settings-{section}")
+    page.goto(f"{studio.url}/settings/tokens/")
+    page.get_by_label("Name").fill("Nightly backup")
+    page.get_by_label("Export my conversations").check()
+    page.get_by_role("button", name="Make the token").click()
+    page.locator("#token-new").wait_for()
+    studio.shoot(page, "25-settings-token")
 
 
 def compact(studio: Studio, page: Page) -> None:

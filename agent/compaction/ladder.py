@@ -65,6 +65,8 @@ HOPELESS = frozenset(
     {
         ErrorCode.BAD_KEY,
         ErrorCode.NO_CREDIT,
+        ErrorCode.BUDGET_USED,
+        ErrorCode.BUDGET_BUSY,
         ErrorCode.NOT_ALLOWED,
         ErrorCode.UNKNOWN_MODEL,
         ErrorCode.RATE_LIMITED,

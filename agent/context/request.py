@@ -76,6 +76,7 @@ class Request:
     once: bool = False
     aside: bool = False  # no later request has the last message: it is not written to the cache
     final: bool = False
+    corrects: bool = False  # it gives a text back to be corrected
     show_thinking: bool = False
     cache_ttl: Ttl = "5m"
     reply: ReplySettings = ReplySettings()

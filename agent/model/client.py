@@ -22,12 +22,12 @@ from agent.context.request import ReplySettings, Request, encode_body
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.model.api_errors import stream_error, translate_errors
 from agent.model.connecting import ConnectionsAhead, leave_unread
+from agent.model.ledger import UNBOOKED, Ledger
 from agent.model.listing import ModelInfo, read_list
 from agent.model.parsing import LARGE, is_stream, not_the_api, read_object
 from agent.model.reply import Reply, StreamEvent, split_into_events
 from agent.model.sdk import ANTHROPIC, make_sdk, require_sendable
 from agent.model.sse import EventDecoder
-from agent.model.unreported import OpenCall, Spent
 from agent.wire.masking import remember_secret
 from agent.wire.proxies import NONE, Proxies
 
@@ -76,8 +76,7 @@ class Client:
 
     `retries` is how often a call is repeated when it failed with a temporary error before its first
     byte of text: 0 to 2. Of the calls for a whole reply, `check` sees each before it goes out and
-    may raise AgentError, and `spent` gets what each cost as far as the server told, whatever
-    became of it.
+    may raise AgentError. A `ledger` is told of each post.
     """
 
     def __init__(
@@ -91,7 +90,6 @@ class Client:
         retries: int = 2,
         read: Read = read_no_files,
         check: Check = lambda request: None,
-        spent: Spent | None = None,
     ) -> None:
         api_key, url = api_key.strip(), (base_url or ANTHROPIC).strip()
         remember_secret(api_key)
@@ -102,7 +100,6 @@ class Client:
         self._retries = retries
         self._read = read
         self._check = check
-        self._spent = spent
         self._uncounted: set[str] = set()
 
     async def close(self) -> None:
@@ -118,17 +115,27 @@ class Client:
     async def stream(
         self,
         request: Request,
-        on_retry: Callable[[AgentError], None] = lambda error: None,
+        ledger: Ledger = UNBOOKED,
+        reply: Reply | None = None,
         rest: Rest = lambda events: 0.0,
     ) -> AsyncGenerator[list[StreamEvent]]:
         """Batches of events, each with all that had arrived; after each, nothing is read for as
-        long as `rest` says. Raises AgentError."""
-        data = await self._data(request)
+        long as `rest` says. Raises AgentError.
+
+        The caller folds them into `reply`, and ends its call in the ledger; calls that are repeated
+        are ended here."""
+        reply = reply or Reply()
+        request = self._as_cached(request)
         attempt = 0
         while True:
             started = False
+            most = await ledger.open(request, reply)
             try:
+                if most < request.max_tokens:
+                    request = replace(request, max_tokens=most)
+                data = await self._data(request)
                 async with self._explained(), aclosing(await self._post(data)) as response:
+                    reply.request_id = response.headers.get("request-id", "")
                     if not is_stream(response):
                         yield await _read_whole(response)
                         return
@@ -152,7 +159,8 @@ class Client:
                 wait = choose_retry_wait(error, attempt)
                 if started or attempt >= self._retries or wait is None:
                     raise
-                on_retry(error)
+                await ledger.end(reply, error)
+                reply.begin_again()
             await asyncio.sleep(wait)
             attempt += 1
 
@@ -166,7 +174,6 @@ class Client:
     async def _data(self, request: Request) -> bytes:
         """The bytes to send, files and all. Encoded in a thread, where they are not yet: it would
         stop the loop."""
-        request = self._as_cached(request)
         if ids := list_file_ids_in(request.messages):
             files = await self._read(ids)
             body = request.body()
@@ -191,50 +198,33 @@ class Client:
         )
         return cast(httpx2.Response, response)  # as `cast_to` says
 
-    async def complete(self, request: Request) -> Reply:
+    async def complete(self, request: Request, ledger: Ledger = UNBOOKED) -> Reply:
         """One whole reply. It streams too, so that long replies need no long timeout and a
         cancelled task ends the call."""
         request = self._as_cached(request)
         await asyncio.to_thread(self._check, request)
-        call = self._open(request)
-
-        def restart(error: AgentError) -> None:
-            nonlocal call
-            self._close(call)
-            call = self._open(request)
-
-        try:
-            async with aclosing(self.stream(request, restart)) as stream:
+        reply = Reply()
+        async with _ended(ledger, reply):
+            async with aclosing(self.stream(request, ledger, reply)) as stream:
                 async for events in stream:
                     for event in events:
-                        call.reply.apply(event)
-        except AgentError:
-            self._close(call)
-            raise
-        # Where the task is cancelled, the call stays open: nobody knows what the server made of it.
-        self._close(call)
-        require_end(call.reply)
-        return call.reply
+                        reply.apply(event)
+        require_end(reply)
+        return reply
 
-    def _open(self, request: Request) -> OpenCall:
-        call = OpenCall(request, Reply())
-        if self._spent is not None:
-            self._spent.open.append(call)
-        return call
-
-    def _close(self, call: OpenCall) -> None:
-        """Book a call that has ended, as far as it is known what it cost. One that the server has
-        not begun to answer cost nothing."""
-        if self._spent is None or (call.reply.begun and not call.reply.settled):
-            return
-        self._spent.open.remove(call)
-        if call.reply.usage.total:
-            self._spent.append((call.request.model, call.reply.usage))
-
-    async def count_tokens(self, request: Request) -> int | None:
+    async def count_tokens(self, request: Request, ledger: Ledger = UNBOOKED) -> int | None:
         """Tokens of a request by the server, or None where it cannot (a 404 is remembered)."""
         if request.model in self._uncounted:
             return None
+        reply = Reply(complete=True)  # there is none, and nothing to pay
+        try:
+            async with _ended(ledger, reply):
+                await ledger.open(request, reply)
+                return await self._count(request)
+        except AgentError:
+            return None
+
+    async def _count(self, request: Request) -> int | None:
         body = replace(request, once=True, reply=ReplySettings()).body()
         if ids := list_file_ids_in(request.messages):
             body = fill_in_files(body, await self._read(ids))
@@ -248,13 +238,14 @@ class Client:
         except AgentError as error:
             if error.code == ErrorCode.UNKNOWN_MODEL:
                 self._uncounted.add(request.model)
-            return None
+            raise
         return tokens if isinstance(tokens, int) else None
 
-    async def probe(self, request: Request) -> int | None:
+    async def probe(self, request: Request, ledger: Ledger = UNBOOKED) -> int | None:
         """Tokens of a request as a call of 16 output tokens reports them; None where it fails."""
+        short = replace(request, max_tokens=16, reply=ReplySettings())
         try:
-            reply = await self.complete(replace(request, max_tokens=16, reply=ReplySettings()))
+            reply = await self.complete(short, ledger)
         except AgentError:
             return None
         return reply.usage.request_tokens or None
@@ -264,6 +255,17 @@ class Client:
         async with self._explained():
             listed = await self._sdk.models.with_raw_response.list(limit=100)
             return read_list(await read_object(listed.http_response))
+
+
+@asynccontextmanager
+async def _ended(ledger: Ledger, reply: Reply) -> AsyncIterator[None]:
+    """Ends the call of a reply in the ledger, however it ends."""
+    try:
+        yield
+    except BaseException as error:
+        await ledger.end(reply, error)
+        raise
+    await ledger.end(reply, None)
 
 
 async def _decode(decoder: EventDecoder, chunk: bytes) -> list[StreamEvent]:

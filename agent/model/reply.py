@@ -64,9 +64,9 @@ _WRITTEN = {"text": "text", "thinking": "thinking", "compaction": "content"}
 
 @dataclass
 class Reply:
-    """One reply, complete or so far. `usage` is that of its last call; `paused` that of the calls
-    before it: which the server had paused, and whose blocks it begins with, or which were dropped
-    or repeated. `container`: the id of the place where the server runs its tools, "" for none."""
+    """One reply, complete or so far. `usage` and `request_id` are those of its last call;
+    `resumed`: the server had paused the one before, and it begins with the blocks of that.
+    `container`: the id of the place where the server runs its tools, "" for none."""
 
     blocks: list[Block] = field(default_factory=list)
     stop_reason: str = ""
@@ -76,7 +76,8 @@ class Reply:
     model: str = ""
     container: str = ""
     complete: bool = False
-    paused: Usage = field(default_factory=Usage)
+    resumed: bool = False
+    request_id: str = ""
     written: Written = field(default_factory=Written)  # by its last call
     _pieces: dict[int, list[str]] = field(default_factory=dict)  # of the blocks that are open
 
@@ -88,16 +89,13 @@ class Reply:
 
     def resume(self) -> "Reply":
         """The reply that continues this paused one."""
-        paused = self.paused + self.usage
-        resumed = Reply(blocks=list(self.blocks), container=self.container, paused=paused)
+        resumed = Reply(blocks=list(self.blocks), container=self.container, resumed=True)
         resumed._written = self._written
         return resumed
 
     def begin_again(self) -> None:
-        """Its last call is repeated, as it broke off before it wrote anything: what that had cost
-        counts with those before."""
-        self.paused += self.usage
-        self.usage, self.raw_usage, self.model = Usage(), {}, ""
+        """Its last call is repeated, as it broke off before it wrote anything."""
+        self.usage, self.raw_usage, self.model, self.request_id = Usage(), {}, "", ""
 
     @property
     def begun(self) -> bool:
@@ -108,6 +106,12 @@ class Reply:
     def settled(self) -> bool:
         """Whether what it reported for its last call is all that this has cost."""
         return self.complete or bool(self.stop_reason)
+
+    @property
+    def searches(self) -> int:
+        """How often its last call searched the web so far."""
+        new = self.blocks[self._before :]
+        return sum(b["type"] == "server_tool_use" and b["name"] == "web_search" for b in new)
 
     @property
     def calls(self) -> list[Block]:

@@ -2,11 +2,12 @@
 off: its request, and what was written until then, by our own count."""
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from agent.context.request import Request
+from agent.errors import AgentError, ErrorCode
 from agent.messages import RawTokens, RealTokens, Usage
 from agent.model.reply import Reply
 from agent.tokens import Factor, TokenCounter
@@ -14,6 +15,13 @@ from agent.tokens import Factor, TokenCounter
 # The field of a stored usage that marks an estimate: of the output alone, or of the request too.
 ESTIMATED = "estimated"
 ONLY_OUTPUT, WHOLE_USAGE = "output", "all"
+# After these nobody knows what the server made of the request.
+_UNSURE = (ErrorCode.CONNECTION_LOST, ErrorCode.TIMEOUT, ErrorCode.STREAM_CUT)
+
+
+def was_refused(reply: Reply, error: BaseException | None) -> bool:
+    """Whether a call ended before the server began to answer, in a way that costs nothing."""
+    return not reply.begun and isinstance(error, AgentError) and error.code not in _UNSURE
 
 
 def estimate_usage(
@@ -27,7 +35,11 @@ def estimate_usage(
     written = factor.apply(reply.written.count(counter))
     if not reported.request_tokens:
         reported = replace(reported, input_tokens=requested)
-    return replace(reported, output_tokens=max(reported.output_tokens, written))
+    return replace(
+        reported,
+        output_tokens=max(reported.output_tokens, written),
+        web_search_requests=max(reported.web_search_requests, reply.searches),
+    )
 
 
 def count_request(request: Request, counter: TokenCounter) -> RawTokens:
@@ -45,30 +57,3 @@ def is_estimated(usage: Mapping[str, Any] | None) -> bool:
 def mark(usage: Usage, *, request_known: bool) -> dict[str, Any]:
     """An estimated usage as it is stored."""
     return usage.as_dict() | {ESTIMATED: ONLY_OUTPUT if request_known else WHOLE_USAGE}
-
-
-@dataclass(eq=False)
-class OpenCall:
-    """A call for a whole reply whose last report has not come."""
-
-    request: Request
-    reply: Reply
-    _counted: RawTokens | None = field(default=None, init=False)
-
-    def estimate(self, factor: Factor, counter: TokenCounter) -> Usage:
-        return estimate_usage(self.reply, factor.apply(self._count(counter)), factor, counter)
-
-    def _count(self, counter: TokenCounter) -> RawTokens:
-        if self._counted is None:
-            self._counted = count_request(self.request, counter)
-        return self._counted
-
-
-class Spent(list[tuple[str, Usage]]):
-    """The model and the reported usage of each call that has ended, also of those that were
-    repeated; `open` are those that run, or broke off before their server had said what they cost
-    in the end."""
-
-    def __init__(self, calls: Iterable[tuple[str, Usage]] = ()) -> None:
-        super().__init__(calls)
-        self.open: list[OpenCall] = []

@@ -10,9 +10,9 @@ from typing import Any
 
 from agent.context.request import Request
 from agent.messages import Block, Usage
+from agent.model.ledger import Ledger
 from agent.model.reply import Reply
 from agent.model.rules import find_violations
-from agent.model.unreported import Spent
 from agent.tokens import Prices
 from bench.replay.spending import Spending
 from bench.replay.summariser import Summariser
@@ -95,12 +95,11 @@ class ScriptedApi:
 @dataclass
 class Caller:
     """`agent.model.client.Client` for one summary that begins at virtual second `start`. What would
-    be answered after the second `deadline` never is. `spent` gets what each call cost."""
+    be answered after the second `deadline` never is. Nothing is booked."""
 
     api: ScriptedApi
     start: float
     deadline: float = inf
-    spent: Spent = field(default_factory=Spent)
     calls: int = 0
     late: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -113,20 +112,19 @@ class Caller:
     def _replied(self) -> float:
         return self.start + self.calls * self.api.call_seconds
 
-    async def complete(self, request: Request) -> Reply:
+    async def complete(self, request: Request, ledger: Ledger) -> Reply:
         if self._replied + self.api.call_seconds > self.deadline:
             self.late.set()
             await asyncio.Event().wait()  # it is cancelled
         reply = self.api.summarise(request, self._replied)
         self.calls += 1
-        self.spent.append((request.model, reply.usage))
         return reply
 
     async def pass_deadline(self) -> None:
         """Return when it has passed."""
         await self.late.wait()
 
-    async def count_tokens(self, request: Request) -> None:
+    async def count_tokens(self, request: Request, ledger: Ledger) -> None:
         """None, as from servers without that address: the engine's estimate is what is tested."""
 
     async def close(self) -> None:

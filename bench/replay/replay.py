@@ -82,9 +82,9 @@ class Replay:
         profile.context_window, profile.max_output = self.limits.window, self.limits.max_output
         profile.token_factor, profile.token_samples = self.limits.factor.value, 0
         prices = self.api.prices
-        profile.input_price, profile.output_price = prices.input, prices.output
-        profile.cache_read_price = prices.cache_read
-        profile.cache_write_price = prices.cache_write
+        profile.input_price, profile.output_price = float(prices.input), float(prices.output)
+        profile.cache_read_price = float(prices.cache_read)
+        profile.cache_write_price = float(prices.cache_write)
         profile.save()
         self._user = User.objects.create(username=f"replay{User.objects.count()}")
         self.id = Conversation.objects.create(
@@ -253,7 +253,7 @@ class Replay:
             self._write(compaction.pk, deadline)
         elif self._running and self._running.ends > deadline:
             # What a worker has by then is an extract.
-            late = Caller(self.api, deadline, deadline, self._running.caller.spent)
+            late = Caller(self.api, deadline, deadline)
             self._ask(self._running, late)
         if self._running:
             self._hand_in_until(self._running.ends)
@@ -280,11 +280,11 @@ class Replay:
 
         running.caller = caller
         with (
-            patch("chat.engine.model_server.new_client", lambda endpoint, spent: caller),
+            patch("chat.engine.model_server.new_client", lambda endpoint: caller),
             patch("chat.jobs.summary.Deadline.pass_by", lambda _: caller.pass_deadline()),
         ):
             try:
-                running.outcome = async_to_sync(ask_for_summary)(running.task, caller.spent)
+                running.outcome = async_to_sync(ask_for_summary)(running.task)
                 self.tally.failed += len(running.outcome.result.failures)
             except (AgentError, SummaryRejected) as error:
                 running.outcome = error
@@ -299,7 +299,6 @@ class Replay:
             return
         self._running, now = None, self.api.clock.now
         self.api.clock.now = done.ends
-        compaction_jobs.charge_compaction(done.task.compaction, done.caller.spent)
         if isinstance(done.outcome, Exception):
             compactions.fail(done.task.compaction.pk, str(done.outcome))
         else:

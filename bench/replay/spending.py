@@ -45,7 +45,7 @@ class Spending:
 
     def dollars(self, prices: Prices) -> float:
         """US dollars in all."""
-        return prices.dollars(self.answers + self.summaries)
+        return float(prices.dollars(self.answers + self.summaries))
 
     def list_parts(self, prices: Prices) -> dict[str, float]:
         """US dollars by what they were paid for: together they are `dollars`."""
@@ -55,10 +55,11 @@ class Spending:
             cache_creation_input_tokens=answers.cache_creation_input_tokens,
             ephemeral_1h_input_tokens=hour,
         )
-        return {
-            "read": prices.dollars(Usage(cache_read_input_tokens=answers.cache_read_input_tokens)),
-            "written": prices.dollars(written),
-            "uncached": prices.dollars(Usage(input_tokens=answers.input_tokens)),
-            "output": prices.dollars(Usage(output_tokens=answers.output_tokens)),
-            "summaries": prices.dollars(self.summaries),
+        parts = {
+            "read": Usage(cache_read_input_tokens=answers.cache_read_input_tokens),
+            "written": written,
+            "uncached": Usage(input_tokens=answers.input_tokens),
+            "output": Usage(output_tokens=answers.output_tokens),
+            "summaries": self.summaries,
         }
+        return {name: float(prices.dollars(usage)) for name, usage in parts.items()}

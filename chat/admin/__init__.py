@@ -9,8 +9,13 @@ from django.contrib import admin
 
 from chat.admin import (
     accounts,
+    announcements,
+    audit,
+    budgets,
+    calls,
     compactions,
     conversations,
+    groups,
     mcp_servers,
     messages,
     model_profiles,
@@ -20,8 +25,13 @@ from chat.admin import (
 
 __all__ = [
     "accounts",
+    "budgets",
+    "audit",
+    "announcements",
+    "calls",
     "compactions",
     "conversations",
+    "groups",
     "mcp_servers",
     "messages",
     "model_profiles",

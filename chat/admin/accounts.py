@@ -1,47 +1,116 @@
-"""Accounts in the admin panel: what they cost, and their deletion with all that they own."""
+"""Accounts in the admin panel: what they cost and may do, and their deletion with all that they
+own."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from django import forms
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.admin import UserAdmin
-from django.db.models import OuterRef, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce
+from django.contrib.auth.forms import UserChangeForm
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from accounts.models import User
-from chat.admin.base import column
+from accounts.models import Role, User
+from accounts.roles import LastAdministrator, require_administrator_without, set_role
+from chat.admin.base import PricedChangeList, column
+from chat.admin.holds import HoldingAdmin
 from chat.html.figures import format_money
 from chat.models import Attachment, Conversation, Memory, Message
 from chat.services.people import accounts
 
+LAST = "This is the last administrator. Make somebody else an administrator first."
+# What only an administrator changes: nobody raises themselves or others.
+OF_ADMINISTRATORS = ("role", "groups", "user_permissions")
 
-def _sum_of(column: str) -> Coalesce:
-    """Of an account's conversations, by their index: a join would read those of all accounts."""
-    owned = Conversation.objects.filter(owner=OuterRef("pk")).order_by()
-    return Coalesce(Subquery(owned.values("owner").annotate(sum=Sum(column)).values("sum")), 0.0)
+
+class AccountForm(UserChangeForm):
+    """An account with its role in one field; the last administrator stays one."""
+
+    role = forms.ChoiceField(choices=Role.choices, widget=forms.RadioSelect, required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["role"] = self.instance.role
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        role = values.get("role") or self.instance.role
+        if role != Role.ADMINISTRATOR or not values.get("is_active"):
+            try:
+                require_administrator_without([self.instance.pk])
+            except LastAdministrator:
+                raise forms.ValidationError(LAST) from None
+        return values
 
 
 @admin.register(User)
-class AccountAdmin(UserAdmin):
-    """Accounts, with the cost of the conversations that each still has."""
+class AccountAdmin(HoldingAdmin, UserAdmin):
+    """Accounts, with what each has cost."""
 
-    list_display = ("username", "email", "is_staff", "total_cost", "compaction_cost", "last_login")
+    form = AccountForm
+    list_display = (
+        "username",
+        "email",
+        "role_name",
+        "is_active",
+        "total_cost",
+        "compaction_cost",
+        "last_login",
+    )
+    list_filter = ("is_active", "is_staff", "is_superuser", "groups")
     readonly_fields = ("last_login", "date_joined")
     # Django's pair of boxes breaks rules of ARIA; the browser's own list does not.
     filter_horizontal = ()
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        return (
-            super()
-            .get_queryset(request)
-            .annotate(total_cost=_sum_of("cost"), compaction_cost=_sum_of("compaction_cost"))
-        )
-
-    total_cost = column("Cost", lambda row: format_money(row.total_cost), "total_cost")
-    compaction_cost = column(
-        "Of that, compactions", lambda row: format_money(row.compaction_cost), "compaction_cost"
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        ("Person", {"fields": ("first_name", "last_name", "email")}),
+        ("Access", {"fields": ("is_active", "role", "groups")}),
+        (
+            "Single permissions",
+            {
+                "fields": ("user_permissions",),
+                "classes": ("collapse",),
+                "description": "For staff who may more than an operator. An administrator needs "
+                "none.",
+            },
+        ),
+        ("Dates", {"fields": ("last_login", "date_joined")}),
     )
+
+    totals_by = "user"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return PricedChangeList
+
+    role_name = column("Role", lambda row: row.role.label.partition(":")[0])
+    total_cost = column("Cost", lambda row: format_money(row.total.dollars))
+    compaction_cost = column(
+        "Of that, compactions", lambda row: format_money(row.total.summary_dollars)
+    )
+
+    # --- Roles ------------------------------------------------------------------------------------
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        fields = self.readonly_fields
+        return fields if _is_administrator(request) else (*fields, *OF_ADMINISTRATORS)
+
+    role = column("Role", lambda row: row.role.label)  # where it is only shown
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return _may_touch(request, obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return _may_touch(request, obj) and super().has_delete_permission(request, obj)
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        role = form.cleaned_data.get("role")
+        if role and _is_administrator(request):  # who only sees the field can post it all the same
+            set_role(obj, Role(role))
+        super().save_model(request, obj, form, change)
 
     # --- Deletion ---------------------------------------------------------------------------------
 
@@ -59,10 +128,40 @@ class AccountAdmin(UserAdmin):
             Memory: Memory.objects.filter(owner__in=users).count(),
         }
         counts = {str(model._meta.verbose_name_plural): n for model, n in owned.items()}
-        return [str(user) for user in users], counts, set(), []
+        return [str(user) for user in users], counts, set(), _list_kept(request, users)
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
-        accounts.delete_accounts([obj])
+        self._delete([obj])
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        accounts.delete_accounts(list(queryset))
+        self._delete(list(queryset))
+
+    @staticmethod
+    def _delete(users: Sequence[User]) -> None:
+        with transaction.atomic():
+            try:  # the page has told it, but somebody else may have gone meanwhile
+                require_administrator_without([user.pk for user in users])
+            except LastAdministrator as error:
+                raise PermissionDenied(LAST) from error
+            accounts.delete_accounts(users)
+
+
+def _is_administrator(request: HttpRequest) -> bool:
+    return isinstance(request.user, User) and request.user.role == Role.ADMINISTRATOR
+
+
+def _may_touch(request: HttpRequest, user: User | None) -> bool:
+    """Whether an account is one that the person of a request may change, as far as roles go:
+    otherwise they could set an administrator's password."""
+    return _is_administrator(request) or user is None or user.role != Role.ADMINISTRATOR
+
+
+def _list_kept(request: HttpRequest, users: Sequence[User]) -> list[str]:
+    """Those that may not be deleted, with the reason."""
+    kept = [f"{user}: an administrator" for user in users if not _may_touch(request, user)]
+    with transaction.atomic():
+        try:
+            require_administrator_without([user.pk for user in users])
+        except LastAdministrator:
+            kept += [f"{user}: {LAST}" for user in users if user.role == Role.ADMINISTRATOR]
+    return kept

@@ -14,8 +14,9 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.html import format_html
 
+from accounts.audited_admin import record_act
 from chat import tasks
-from chat.admin.base import admin_link, list_url, page_url
+from chat.admin.base import admin_link, list_url, page_url, short_id
 from chat.errors import RefusalCode, Refused
 from chat.html.figures import format_price, format_tokens
 from chat.html.method_words import METHOD_WORDS
@@ -149,7 +150,7 @@ def confirm_action(
             "title": action.question,
             "action": action,
             "checkbox": ACTION_CHECKBOX_NAME,
-            "rows": [(row, action.describe(row)) for row in rows],
+            "rows": [(row, short_id(row.conversation_id), action.describe(row)) for row in rows],
             "back": page_url(rows[0]) if len(rows) == 1 else list_url(Compaction),
         }
         return TemplateResponse(request, "admin/chat/compaction/confirm.html", context)
@@ -159,7 +160,9 @@ def confirm_action(
 
 def do_action(page: ModelAdmin, request: HttpRequest, row: Compaction, action: Action) -> int:
     """Do it to one compaction, and say what happened; returns the one to show afterwards."""
-    name = format_html("{} of “{}”", admin_link(row, f"#{row.pk}"), row.conversation)
+    name = format_html(
+        "{} of conversation {}", admin_link(row, f"#{row.pk}"), short_id(row.conversation_id)
+    )
     try:
         shown = action.run(row, request.user.pk)
     except Refused as refusal:
@@ -168,7 +171,7 @@ def do_action(page: ModelAdmin, request: HttpRequest, row: Compaction, action: A
             reason = "An answer or a compaction is running there. Try again when it is done."
         page.message_user(request, format_html("{}: {}", name, reason), messages.ERROR)
         return row.pk
-    page.log_change(request, row, action.done)
+    record_act(request, action.name, row)
     log.info("administrator acted", action=action.name, compaction=row.pk, user=request.user.pk)
     page.message_user(request, format_html("{}: {}", name, action.done), messages.SUCCESS)
     return shown or row.pk

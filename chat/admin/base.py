@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from chat.html import markdown
 from chat.html.folded_quotes import mark_quotes, show_quotes
 from chat.html.moments import format_moment
 from chat.models import Conversation, Message, ModelProfile
+from spending.totals import Total, TotalsBy, add_up
 
 PREVIEW = 120  # characters of a message in a table
 MOST_COUNTED = 10_000  # rows of a list
@@ -51,7 +52,26 @@ class BoundedPaginator(Paginator):
         return min(self.counted, MOST_COUNTED)
 
 
-class NarrowChangeList(ChangeList):
+class PricedChangeList(ChangeList):
+    """With what the model calls of each row on the page cost as `total`, in one query: the page's
+    `totals_by` names what the rows are to the calls, "" for nothing."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        by: TotalsBy | Literal[""] = getattr(self.model_admin, "totals_by", "")
+        if by:
+            self.result_list: list[Any] = list(self.result_list)
+            add_totals(self.result_list, by)
+
+
+def add_totals(rows: Sequence[Any], by: TotalsBy) -> None:
+    """Give rows what their model calls cost as `total`."""
+    totals = add_up(by, [row.pk for row in rows])
+    for row in rows:
+        row.total = totals.get(row.pk, Total())
+
+
+class NarrowChangeList(PricedChangeList):
     """A list that loads the columns it shows, and no others."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -69,9 +89,11 @@ class NarrowChangeList(ChangeList):
 
 class ReadOnlyAdmin(admin.ModelAdmin):
     """Rows to look at. `list_only` names the columns of the list, those of joined tables included:
-    a column that is shown and not named costs a query per row."""
+    a column that is shown and not named costs a query per row. `totals_by`: see
+    `PricedChangeList`."""
 
     list_only: tuple[str, ...] = ()
+    totals_by: TotalsBy | Literal[""] = ""
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
@@ -125,9 +147,16 @@ def _link_owner(row: Any) -> SafeString:
     return format_html('<a href="{}">{}</a>', list_url(type(row), owner=name), name)
 
 
-CONVERSATION = column(
-    "Conversation", lambda row: admin_link(row.conversation), "conversation__title"
-)
+def short_id(row_id: UUID) -> str:
+    """How a conversation or a project is called in a list, which shows no titles."""
+    return str(row_id)[:8]
+
+
+def _link_conversation(row_id: UUID) -> SafeString:
+    return admin_link(Conversation(pk=row_id), short_id(row_id))
+
+
+CONVERSATION = column("Conversation", lambda row: _link_conversation(row.conversation_id))
 OWNER = column("Owner", _link_owner, "owner__username")  # leads to what else they have
 
 
@@ -159,8 +188,8 @@ class ConversationFilter(admin.SimpleListFilter):
         value, found = self.value(), self._id()
         if not value:
             return []
-        row = Conversation.objects.filter(pk=found).only("title").first() if found else None
-        return [(value, str(row) if row else "not found")]
+        is_there = found and Conversation.objects.filter(pk=found).exists()
+        return [(value, short_id(found) if found and is_there else "not found")]
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Any, Any]
@@ -235,9 +264,9 @@ def admin_link(row: Model, text: object = "") -> SafeString:
     return format_html('<a href="{}">{}</a>', page_url(row), text or row)
 
 
-def list_url(model: type[Model], **filters: object) -> str:
+def list_url(model: type[Model], /, **filters: object) -> str:
     """The address of a model's list, filtered."""
-    url = reverse(f"admin:chat_{model._meta.model_name}_changelist")
+    url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return f"{url}?{urlencode(filters)}" if filters else url
 
 

@@ -12,6 +12,8 @@ from chat.admin.base import list_details, list_url, render_summary_html, with_pr
 from chat.html.compaction_words import describe_cause
 from chat.models import Compaction, Message
 from chat.queries.summary_versions import list_quotes, read_chapters
+from spending.models import ModelCall
+from spending.totals import add_up_usage
 
 MAX_COVERED = 200  # messages on a compaction's page
 MAX_LEFT = 200  # statements that left the summary
@@ -37,6 +39,7 @@ def describe_compaction(compaction: Compaction) -> dict[str, Any]:
     covered = _covered(compaction)
     total = covered.count()
     left = list_unsent(read_chapters(compaction))
+    usage, _, _ = add_up_usage(ModelCall.objects.filter(compaction=compaction.pk))
     return {
         **_compare(compaction),
         "summary": render_summary_html(
@@ -55,7 +58,7 @@ def describe_compaction(compaction: Compaction) -> dict[str, Any]:
             position__gte=compaction.first.position,
             position__lte=compaction.through.position,
         ),
-        "usage": list_details(compaction.usage),
+        "usage": list_details(usage.as_dict() if usage.total else None),
         "findings": _findings(compaction),
         "audit": list_details({k: v for k, v in compaction.audit.items() if k not in FINDINGS}),
     }

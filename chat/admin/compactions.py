@@ -14,7 +14,6 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from agent.compaction.policy import REASON_WORDS, Origin
-from agent.model.unreported import is_estimated
 from chat.admin.actions import (
     DISCARD,
     REPLACE,
@@ -29,7 +28,6 @@ from chat.admin.base import (
     ConversationFilter,
     ConversationOwnerFilter,
     ModelFilter,
-    ReadOnlyAdmin,
     admin_link,
     column,
     format_duration,
@@ -51,9 +49,11 @@ from chat.admin.explanations import (
     explain,
     list_words,
 )
+from chat.admin.reading import PrivateAdmin
 from chat.html.figures import format_cost, format_money, format_tokens
 from chat.html.moments import format_moment
 from chat.models import Compaction, Conversation
+from spending.totals import add_up_one
 
 # The columns of a compaction in a table.
 SUMMARY_ROW = (
@@ -67,16 +67,14 @@ SUMMARY_ROW = (
     "messages",
     "tokens_before",
     "tokens_after",
-    "cost",
-    "usage",
     "worker_pid",
     "created_at",
     "finished_at",
 )
 
 
-def make_table_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
-    """One line of a table of compactions."""
+def make_table_row(row: Any, conversation: Conversation) -> dict[str, Any]:
+    """One line of a table of compactions, which have their totals."""
     return {
         "link": admin_link(row, f"#{row.pk}"),
         "occasion": _occasion(row),
@@ -86,10 +84,16 @@ def make_table_row(row: Compaction, conversation: Conversation) -> dict[str, Any
         "messages": row.messages,
         "tokens": _tokens(row),
         "saved": _saved(row),
-        "cost": format_cost(row.cost, about=is_estimated(row.usage)),
+        "cost": format_cost(row.total.dollars, about=row.total.is_estimated),
         "duration": format_duration(row.duration),
         "created_at": format_moment(row.created_at),
     }
+
+
+def _price(row: Any) -> str:
+    """Of a row of the list, or of the one that a page is about."""
+    total = row.total if hasattr(row, "total") else add_up_one("compaction", row.pk)
+    return format_cost(total.dollars, about=total.is_estimated)
 
 
 def _occasion(row: Compaction) -> str:
@@ -110,7 +114,7 @@ def _saved(row: Compaction) -> str:
 
 
 @admin.register(Compaction)
-class CompactionAdmin(ReadOnlyAdmin):
+class CompactionAdmin(PrivateAdmin):
     list_display = (
         "label",
         "conversation_link",
@@ -127,7 +131,8 @@ class CompactionAdmin(ReadOnlyAdmin):
         "created",
     )
     list_select_related = ("conversation",)
-    list_only = (*SUMMARY_ROW, "conversation__title", "conversation__compaction")
+    totals_by = "compaction"
+    list_only = (*SUMMARY_ROW, "conversation__compaction")
     list_filter = (
         ConversationFilter,
         StateFilter,
@@ -139,8 +144,8 @@ class CompactionAdmin(ReadOnlyAdmin):
         ConversationOwnerFilter,
         ModelFilter,
     )
-    search_fields = ("conversation__title", "conversation__owner__username", "conversation__id")
-    search_help_text = "Title, owner or id of the conversation."
+    search_fields = ("conversation__owner__username", "conversation__id")
+    search_help_text = "Owner or id of the conversation."
     ordering = ("-created_at",)
     actions = ("rerun", "replace", "discard", "revert")
     fieldsets = (
@@ -215,7 +220,7 @@ class CompactionAdmin(ReadOnlyAdmin):
     messages_count = column("Messages", lambda row: f"{row.messages:,}", "messages")
     tokens = column("Tokens", _tokens, "tokens_before")
     saved = column("Saved", _saved)
-    price = column("Cost", lambda row: format_cost(row.cost, about=is_estimated(row.usage)), "cost")
+    price = column("Cost", _price)
     took = column(
         "Duration", lambda row: format_duration(row.duration), F("finished_at") - F("created_at")
     )

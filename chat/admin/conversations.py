@@ -15,18 +15,22 @@ from chat.admin.base import (
     ModelFilter,
     NarrowChangeList,
     OwnerFilter,
-    ReadOnlyAdmin,
+    add_totals,
     column,
     list_url,
     moment_column,
     render_summary_html,
+    short_id,
 )
 from chat.admin.compactions import SUMMARY_ROW, make_table_row
+from chat.admin.holds import HoldingAdmin
+from chat.admin.reading import PrivateAdmin
 from chat.engine.state import load_state, load_states
 from chat.html.figures import format_money, format_tokens
 from chat.html.plot import render_context_plot
 from chat.models import Compaction, Conversation, Message
 from chat.queries.summary_versions import list_quotes
+from spending.totals import add_up_one
 
 MAX_COMPACTIONS = 50  # on a conversation's page
 DOUBTED = "; the model's server reported far too few tokens"
@@ -46,16 +50,15 @@ class MeteredChangeList(NarrowChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        self.result_list: list[Any] = list(self.result_list)
         states = load_states([row.pk for row in self.result_list])
         for row in self.result_list:
             row.state = states.get(row.pk)
 
 
 @admin.register(Conversation)
-class ConversationAdmin(ReadOnlyAdmin):
+class ConversationAdmin(HoldingAdmin, PrivateAdmin):
     list_display = (
-        "name",
+        "label",
         "owner_name",
         "model",
         "messages_count",
@@ -64,26 +67,25 @@ class ConversationAdmin(ReadOnlyAdmin):
         "total_cost",
         "compactions_count",
         "compacted",
+        "held",
         "updated",
     )
     list_select_related = ("owner",)
     # The meter reads the messages after each summary, which mostly fit a context's budget.
     list_per_page = list_max_show_all = 25
+    totals_by = "conversation"
     list_only = (
-        "title",
         "owner__username",
         "model",
         "next_number",
-        "input_tokens",
-        "output_tokens",
-        "cost",
         "compactions_completed",
         "compaction",
+        "held",
         "updated_at",
     )
-    list_filter = ("updated_at", CompactedFilter, "archived", OwnerFilter, ModelFilter)
-    search_fields = ("title", "owner__username", "id")
-    search_help_text = "Title, owner or id."
+    list_filter = ("updated_at", CompactedFilter, "archived", "held", OwnerFilter, ModelFilter)
+    search_fields = ("owner__username", "id")
+    search_help_text = "Owner or id."
     ordering = ("-updated_at",)
     fieldsets = (
         (
@@ -93,7 +95,7 @@ class ConversationAdmin(ReadOnlyAdmin):
                     ("title", "id"),
                     ("owner", "model"),
                     ("messages_link", "created_at", "updated_at"),
-                    ("project", "pinned", "archived"),
+                    ("project", "pinned", "archived", "held"),
                 )
             },
         ),
@@ -113,7 +115,7 @@ class ConversationAdmin(ReadOnlyAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return MeteredChangeList
 
-    name = column("Title", str, "title")
+    label = column("Conversation", lambda row: short_id(row.pk))
     owner_name = OWNER
     messages_count = column("Messages", lambda row: f"{row.next_number - 1:,}", "next_number")
 
@@ -126,10 +128,11 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     tokens = column(
         "Tokens in / out",
-        lambda row: f"{format_tokens(row.input_tokens)} / {format_tokens(row.output_tokens)}",
-        "input_tokens",
+        lambda row: (
+            f"{format_tokens(row.total.request_tokens)} / {format_tokens(row.total.output_tokens)}"
+        ),
     )
-    total_cost = column("Cost", lambda row: format_money(row.cost), "cost")
+    total_cost = column("Cost", lambda row: format_money(row.total.dollars))
     compactions_count = column(
         "Compactions", lambda row: row.compactions_completed, "compactions_completed"
     )
@@ -150,13 +153,15 @@ class ConversationAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         obj = kwargs["obj"]
         rows = Compaction.objects.filter(conversation=obj).order_by("-pk").only(*SUMMARY_ROW)
+        shown = list(rows[:MAX_COMPACTIONS])
+        add_totals(shown, "compaction")
         context |= {
             "usage": _usage(obj),
             "plot": render_context_plot(load_state(obj.pk)),
             "summary": render_summary_html(
                 obj.pk, obj.compressed_context or "", list_quotes(obj.compaction)
             ),
-            "compactions": [make_table_row(row, obj) for row in rows[:MAX_COMPACTIONS]],
+            "compactions": [make_table_row(row, obj) for row in shown],
             "compactions_url": list_url(Compaction, conversation=obj.pk),
             "messages_url": list_url(Message, conversation=obj.pk),
         }
@@ -168,6 +173,7 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
     state = load_state(conversation.pk)
     used, size, limits = state.used, state.size, state.limits
     rest = max(0, used - size.fixed)
+    total = add_up_one("conversation", conversation.pk)
     return [
         (
             "Context",
@@ -181,11 +187,11 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
             f"system {size.system:,} · project {size.project:,} · tools {size.tools:,} · "
             f"summary {size.summary:,} · conversation {rest:,}",
         ),
-        ("Tokens in / out", f"{conversation.input_tokens:,} / {conversation.output_tokens:,}"),
+        ("Tokens in / out", f"{total.request_tokens:,} / {total.output_tokens:,}"),
         (
             "Cost",
-            f"{format_money(conversation.cost)}, of that "
-            f"{format_money(conversation.compaction_cost)} for compactions "
+            f"{format_money(total.dollars)}, of that "
+            f"{format_money(total.summary_dollars)} for compactions "
             f"({conversation.compactions_completed:,})",
         ),
     ]

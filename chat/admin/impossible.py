@@ -1,7 +1,7 @@
 """Django's lists put values from an address or a form into their queries without checking them."""
 
 import structlog
-from django.core.exceptions import BadRequest
+from django.core.exceptions import BadRequest, ValidationError
 from django.db import DataError
 from django.http import HttpRequest
 from django.utils.deprecation import MiddlewareMixin
@@ -17,6 +17,7 @@ class ImpossibleValuesMiddleware(MiddlewareMixin):
         match = request.resolver_match
         is_list = match and match.app_name == "admin" and str(match.url_name).endswith("changelist")
         # SQLite, PostgreSQL, and Django's fields.
-        if is_list and isinstance(error, OverflowError | DataError | ValueError):
+        impossible = isinstance(error, OverflowError | DataError | ValueError | ValidationError)
+        if is_list and impossible:
             log.warning("impossible value for a list", path=request.path, exc_info=error)
             raise BadRequest("This list cannot be filtered by such a value.") from error

@@ -8,7 +8,8 @@ from django.contrib import admin, messages
 from django.db import models, transaction
 from django.http import HttpRequest
 
-from chat.admin.base import column
+from chat.admin.base import OWNER, OwnerFilter, column, moment_column
+from chat.admin.reading import PrivateAdmin
 from chat.models import McpServer, Memory
 from chat.tools.mcp import try_server
 
@@ -40,15 +41,21 @@ class McpServerAdmin(admin.ModelAdmin):
 
 
 @admin.register(Memory)
-class MemoryAdmin(admin.ModelAdmin):
+class MemoryAdmin(PrivateAdmin):
     """To look at: users change their own."""
 
-    list_display = ("text", "owner", "source", "updated_at")
+    list_display = ("label", "owner_name", "source", "updated")
     list_select_related = ("owner",)
-    search_fields = ("text", "owner__username")
+    list_only = ("owner__username", "source", "updated_at")
+    list_filter = ("updated_at", OwnerFilter)
+    search_fields = ("owner__username",)
+    search_help_text = "Owner."
+    ordering = ("-updated_at",)
+    fields = ("text", "owner", "project", "source", "conversation", "created_at", "updated_at")
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
+    label = column("Fact", lambda row: f"#{row.pk}", "pk")
+    owner_name = OWNER
+    updated = moment_column("Updated", "updated_at")
 
-    def has_change_permission(self, request: HttpRequest, obj: Memory | None = None) -> bool:
-        return False
+    def find_private(self, row: Memory) -> Memory:
+        return row

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -9,27 +10,34 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agent.model.unreported import is_estimated
 from chat.admin.base import (
     CONVERSATION,
     ConversationFilter,
     ConversationOwnerFilter,
-    ReadOnlyAdmin,
     column,
     format_duration,
     list_details,
     moment_column,
     with_previews,
 )
+from chat.admin.reading import PrivateAdmin, may_read
 from chat.html.figures import format_cost
 from chat.html.message import render_message
-from chat.models import Message, Turn
+from chat.models import Conversation, Message, Turn
+from spending.models import ModelCall
+from spending.totals import add_up_usage
 
 MAX_BLOCKS = 20_000  # characters of a message's JSON
 
 
+def _price(row: Message) -> str:
+    rows = ModelCall.objects.filter(turn=row.turn_id, message=row.pk) if row.turn_id else None
+    _, dollars, is_estimated = add_up_usage(rows or ModelCall.objects.none())
+    return format_cost(dollars, about=is_estimated)
+
+
 @admin.register(Message)
-class MessageAdmin(ReadOnlyAdmin):
+class MessageAdmin(PrivateAdmin):
     list_display = (
         "place",
         "conversation_link",
@@ -41,9 +49,8 @@ class MessageAdmin(ReadOnlyAdmin):
         "start",
         "created",
     )
-    list_select_related = ("conversation",)
     list_only = (
-        "conversation__title",
+        "conversation",
         "number",
         "position",
         "active",
@@ -53,7 +60,7 @@ class MessageAdmin(ReadOnlyAdmin):
         "created_at",
     )
     list_filter = (ConversationFilter, "role", "status", "active", "created_at")
-    search_help_text = "Title or owner of the conversation; within one, the text of its messages."
+    search_help_text = "Owner of the conversation; within one that you read, the text."
     ordering = ("-id",)
     fieldsets = (
         (
@@ -73,17 +80,21 @@ class MessageAdmin(ReadOnlyAdmin):
     def for_list(self, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
         return with_previews(queryset.only(*self.list_only))
 
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        """Texts are shown of a conversation only for which its reader has given a reason."""
+        if _reads_one(request):
+            return self.list_display
+        return tuple(name for name in self.list_display if name != "start")
+
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        """Texts are searched within one conversation only: over all of them it would take long."""
-        if request.GET.get("conversation"):
-            return ("text",)
-        return ("conversation__title", "conversation__owner__username")
+        """Texts are searched within such a conversation too."""
+        return ("text",) if _reads_one(request) else ("conversation__owner__username",)
 
     place = column("Number", lambda row: f"#{row.number}", "number")
     conversation_link = CONVERSATION
     created = moment_column("Created", "created_at")
     start = column("Text", lambda row: row.preview or "–")
-    reply_cost = column("Cost", lambda row: format_cost(row.cost, about=is_estimated(row.usage)))
+    reply_cost = column("Cost", _price)
 
     @admin.display(description="As the API has them")
     def content_blocks(self, row: Message) -> SafeString:
@@ -99,8 +110,18 @@ class MessageAdmin(ReadOnlyAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
 
+def _reads_one(request: HttpRequest) -> bool:
+    """Whether the list is that of one conversation, which may be read."""
+    try:
+        pk = UUID(request.GET.get("conversation", ""))
+    except ValueError:
+        return False
+    row = Conversation.objects.filter(pk=pk).only("owner").first()
+    return row is not None and may_read(request, row)
+
+
 @admin.register(Turn)
-class TurnAdmin(ReadOnlyAdmin):
+class TurnAdmin(PrivateAdmin):
     list_display = (
         "id",
         "conversation_link",
@@ -112,9 +133,8 @@ class TurnAdmin(ReadOnlyAdmin):
         "created",
         "duration",
     )
-    list_select_related = ("conversation",)
     list_only = (
-        "conversation__title",
+        "conversation",
         "kind",
         "status",
         "holder",
@@ -124,8 +144,8 @@ class TurnAdmin(ReadOnlyAdmin):
         "finished_at",
     )
     list_filter = (ConversationFilter, "status", "kind", ConversationOwnerFilter, "created_at")
-    search_fields = ("conversation__title", "conversation__owner__username", "holder")
-    search_help_text = "Title or owner of the conversation, or the web process."
+    search_fields = ("conversation__owner__username", "holder")
+    search_help_text = "Owner of the conversation, or the web process."
     ordering = ("-id",)
     fields = (
         ("conversation", "kind", "status"),

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.urls import URLPattern, path
 
+from accounts.audited_admin import record_act
 from agent.model_names import split_name
 from chat.admin.base import column, list_url
 from chat.engine.model_profiles import is_demo, load_profile
@@ -137,6 +138,8 @@ class ModelProfileAdmin(admin.ModelAdmin):
 
     @admin.action(description="Let a refresh overwrite selected profiles", permissions=["change"])
     def release(self, request: HttpRequest, queryset: QuerySet[ModelProfile]) -> None:
+        for profile in queryset:
+            record_act(request, "let a refresh overwrite", profile)
         changed = model_profiles.release_profiles(queryset)
         self.message_user(request, f"{changed} released.", messages.SUCCESS)
 
@@ -152,6 +155,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
             raise PermissionDenied
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
+        record_act(request, "refresh models", ModelProfile())
         # In a sync view, this runs in the event loop that serves the request, with its client.
         named = async_to_sync(model_profiles.refresh_profiles)()
         if named:

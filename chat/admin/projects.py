@@ -7,18 +7,19 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from chat.admin.base import OWNER, OwnerFilter, ReadOnlyAdmin, column, list_url, moment_column
+from chat.admin.base import OWNER, OwnerFilter, column, list_url, moment_column, short_id
+from chat.admin.reading import PrivateAdmin
 from chat.models import Conversation, Project
 
 
 @admin.register(Project)
-class ProjectAdmin(ReadOnlyAdmin):
-    list_display = ("name", "owner_name", "conversations_count", "archived", "changed")
+class ProjectAdmin(PrivateAdmin):
+    list_display = ("label", "owner_name", "conversations_count", "archived", "changed")
     list_select_related = ("owner",)
-    list_only = ("name", "owner__username", "archived", "changed_at")
+    list_only = ("owner__username", "archived", "changed_at")
     list_filter = ("changed_at", "archived", OwnerFilter)
-    search_fields = ("name", "owner__username", "id")
-    search_help_text = "Name, owner or id."
+    search_fields = ("owner__username", "id")
+    search_help_text = "Owner or id."
     ordering = ("-changed_at",)
     fieldsets = (
         (
@@ -40,6 +41,7 @@ class ProjectAdmin(ReadOnlyAdmin):
         counted = members.values("project").annotate(members=Count("pk")).values("members")
         return super().for_list(queryset).annotate(members=Subquery(counted))
 
+    label = column("Project", lambda row: short_id(row.pk))
     owner_name = OWNER
     conversations_count = column("Conversations", lambda row: row.members or 0)
     changed = moment_column("Changed", "changed_at")

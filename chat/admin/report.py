@@ -5,21 +5,16 @@ from typing import Any
 
 from django import template
 from django.db.models import Model
+from django.urls import reverse
 from django.utils import formats, timezone
 
 from accounts.models import User
 from chat.admin.base import list_url
 from chat.html.figures import format_money
+from chat.html.spending import format_spent
 from chat.models import Compaction, Conversation, Turn
-from chat.queries.site import (
-    SLOW_SECONDS,
-    FaultyDay,
-    Span,
-    Spending,
-    load_days,
-    load_spans,
-    load_spending,
-)
+from chat.queries.site import SLOW_SECONDS, FaultyDay, Use, load_days, load_use
+from spending.queries import load_held
 
 SEEN = ("chat.view_conversation", "chat.view_turn", "chat.view_compaction")
 BAR = 60  # units of the SVG that the worst day's bar is wide
@@ -33,34 +28,24 @@ def site_report(user: User) -> dict[str, Any]:
     if not user.has_perms(SEEN):
         return {}
     days = load_days()
-    worst = max(day.faults for day in days)
+    worst, held = max(day.faults for day in days), load_held()
     return {
-        "spans": [_describe_span(span) for span in load_spans()],
+        "use": [_describe_use(use) for use in load_use()],
+        "held": held.calls and format_money(held.dollars),
         "days": [_describe_day(day, worst) for day in days if day.faults],
-        "spending": _describe_spending(load_spending()),
         "days_count": len(days),
         "slow": SLOW_SECONDS,
         "bar": BAR,
     }
 
 
-def _describe_span(span: Span) -> dict[str, Any]:
+def _describe_use(use: Use) -> dict[str, Any]:
     return {
-        "days": span.days,
-        "dollars": format_money(span.dollars),
-        "people": span.people,
-        "url": list_url(Conversation, updated_at__gte=span.since.isoformat()),
-    }
-
-
-def _describe_spending(spending: Spending) -> dict[str, Any]:
-    return {
-        "months": [formats.date_format(start, "M Y") for start in spending.months],
-        "others": spending.others,
-        "people": [
-            (name, list_url(Conversation, owner=name), [format_money(each) for each in dollars])
-            for name, dollars in spending.people
-        ],
+        "days": use.days,
+        "spent": format_spent(use.spent),
+        "people": use.people,
+        "charts_url": f"{reverse('admin:spending_charts')}?span={use.days}",
+        "people_url": list_url(Conversation, updated_at__gte=use.since.isoformat()),
     }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db.models import F, Q, QuerySet
 
+from accounts.policies import load_rights
 from agent.context.request import ReplySettings
 from agent.model_names import split_name
 from agent.tokens import Factor, Limits, Prices
@@ -44,6 +45,7 @@ BUILT_IN = {
 }
 THINKING = ("claude-fable-5", "claude-opus-5", "claude-sonnet-5")  # by default
 CACHE_WRITE = 1.25  # of the input price, for five minutes
+PRICE_DIGITS = 6
 
 
 def load_profile(name: str) -> ModelProfile:
@@ -74,8 +76,9 @@ def _default(name: str) -> ModelProfile:
     if known:
         profile.input_price = known.input_price
         profile.output_price = known.output_price
-        profile.cache_read_price = known.input_price * known.cache_read
-        profile.cache_write_price = known.input_price * CACHE_WRITE
+        # Rounded: 0.1 times 0.1 is a little more than 0.01.
+        profile.cache_read_price = round(known.input_price * known.cache_read, PRICE_DIGITS)
+        profile.cache_write_price = round(known.input_price * CACHE_WRITE, PRICE_DIGITS)
     return profile
 
 
@@ -89,8 +92,21 @@ def is_demo(name: str) -> bool:
     return settings.DEMO and not split_name(name)[0]
 
 
-def find_default_name() -> str:
-    """The model of new conversations: of a provider, where only the demo would answer otherwise."""
+def find_default_name(user_id: int) -> str:
+    """The model of somebody's new conversations: their own choice, their group's or the site's;
+    else any that they may use."""
+    rights = load_rights(user_id)
+    for name in rights.default_models:
+        if is_offered(user_id, name):
+            return name
+    name = _find_site_default()
+    if rights.may_use_model(name):
+        return name
+    return next((each.name for each in list_offered(user_id)), name)
+
+
+def _find_site_default() -> str:
+    """Of a provider, where only the demo would answer otherwise."""
     if not is_demo(settings.DEFAULT_MODEL):
         return settings.DEFAULT_MODEL
     of_providers = _offered().exclude(provider=None).order_by("name")
@@ -131,18 +147,20 @@ def reply_settings_for(profile: ModelProfile, conversation: Conversation) -> Rep
     )
 
 
-def list_offered() -> list[ModelProfile]:
-    """The models of the picker: those of the site's own server, then those of providers. In the
-    first seconds of a new site nobody has read the server's list: then the default model alone."""
+def list_offered(user_id: int) -> list[ModelProfile]:
+    """The models of somebody's picker, which are those that they may use: of the site's own server,
+    then those of providers. In the first seconds of a new site nobody has read the server's list:
+    then the default model alone."""
     offered = list(_offered().order_by(_OWN_FIRST, "name"))
-    if offered or ModelProfile.objects.exists():
-        return offered
-    return [load_profile(settings.DEFAULT_MODEL)]
+    if not offered and not ModelProfile.objects.exists():
+        offered = [load_profile(settings.DEFAULT_MODEL)]
+    rights = load_rights(user_id)
+    return [each for each in offered if rights.may_use_model(each.name)]
 
 
-def is_offered(name: str) -> bool:
-    """Whether a conversation can be given a model."""
-    return _offered().filter(name=name).exists()
+def is_offered(user_id: int, name: str) -> bool:
+    """Whether somebody's conversation can be given a model."""
+    return load_rights(user_id).may_use_model(name) and _offered().filter(name=name).exists()
 
 
 def _offered() -> QuerySet[ModelProfile]:

@@ -18,7 +18,6 @@ from agent.loop import make_last_request
 from agent.messages import ApiMessage
 from agent.model.client import Client, import_sdk
 from agent.model.rules import find_violations
-from agent.model.unreported import Spent
 from agent.model_names import split_name
 from agent.tokens import TokenCounter
 from chat import metrics
@@ -68,10 +67,10 @@ def load_writer_endpoint(name: str) -> Endpoint:
 
 
 def new_client(
-    endpoint: Endpoint, spent: Spent | None = None, *, timeout: float | None = None
+    endpoint: Endpoint, *, owner_id: int | None = None, timeout: float | None = None
 ) -> Client:
-    """A client for the running loop, to be closed by the caller. `timeout`: seconds without a
-    byte."""
+    """A client for the running loop, to be closed by the caller. `owner_id`: in whose conversation
+    it writes whole replies; `timeout`: seconds without a byte."""
     return Client(
         # Local servers ignore the key, but the SDK refuses to send without one.
         api_key=endpoint.key or "none",
@@ -81,14 +80,14 @@ def new_client(
         caching=settings.PROMPT_CACHING,
         retries=settings.MODEL_RETRIES,
         read=_read,
-        check=_check,
-        spent=spent,
+        check=partial(_check, owner_id),
     )
 
 
-def _check(request: Request) -> None:
+def _check(owner_id: int | None, request: Request) -> None:
     """Of each call for a whole reply, in a thread. Raises AgentError."""
-    call_with_connection(partial(rights.require_switched_on, request.model))
+    if owner_id is not None:
+        call_with_connection(partial(rights.require_writer, owner_id, request.model))
     require_valid(request)
 
 

@@ -105,7 +105,7 @@ class FileRoom:
 
 def find_room(project: Project) -> FileRoom:
     """The room for files in a conversation with the project's model and budget."""
-    profile = load_profile(project.model or find_default_name())
+    profile = load_profile(project.model or find_default_name(project.owner_id))
     factor = Factor(profile.token_factor, profile.token_samples).steady()
     budget = min(profile.context_window, project.context_budget or settings.CONTEXT_BUDGET)
     raw = project.files.aggregate(raw=Coalesce(Sum("tokens"), 0))["raw"]
@@ -153,7 +153,7 @@ def list_sections(user: User) -> list[ProjectSection]:
         .filter(project__in=projects, archived=False, temporary=False)
         .annotate(place=place, total=Window(Count("pk"), partition_by=F("project")))
         .filter(place__lte=LISTED)
-        .only("title", "pinned", "project", "updated_at")
+        .only("title", "pinned", "held", "temporary", "project", "updated_at")
         .order_by("place")
     )
     newest: dict[UUID | None, list[Any]] = {project.pk: [] for project in projects}

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
+from accounts.policies import load_rights
 from agent.loop import declare_tool
 from agent.tools import Tool
 from agent.tools.context import COMPACT_CONTEXT
@@ -15,11 +16,12 @@ from agent.tools.memory import FORGET, RECALL, REMEMBER
 from chat.models import Conversation, McpServer, ModelProfile
 
 OWN_TOOLS = (SEARCH_HISTORY, READ_MESSAGES, COMPACT_CONTEXT, REMEMBER, RECALL, FORGET)
-# What a user can switch off in a conversation.
+# What a user can switch off in a conversation, and a group's policy for all.
 TOOL_GROUPS: dict[str, tuple[Tool, ...]] = {
     "history": (SEARCH_HISTORY, READ_MESSAGES),
     "memory": (REMEMBER, RECALL, FORGET),
 }
+WEB = "web"  # the group of the tools that a model's server runs
 
 
 def declare_tools(
@@ -36,20 +38,24 @@ def declare_tools(
 
 
 def list_built_in(conversation: Conversation) -> list[Tool]:
-    """Our own tools but those that the user has switched off."""
+    """Our own tools but those that are off."""
     groups = [group for name, group in TOOL_GROUPS.items() if is_off(conversation, name)]
     off = [tool for group in groups for tool in group]
     return [tool for tool in OWN_TOOLS if tool not in off]
 
 
 def is_off(conversation: Conversation, name: str) -> bool:
-    """Whether the user has switched a group of our own tools off."""
-    return name in conversation.tool_settings.get("off", ())
+    """Whether a group of our own tools is off: switched off by the user, or not theirs to use."""
+    if name in conversation.tool_settings.get("off", ()):
+        return True
+    return not load_rights(conversation.owner_id).may_use_tools(name)
 
 
 def _web_tools(conversation: Conversation, profile: ModelProfile) -> list[dict[str, Any]]:
     """Anthropic's own, which its server runs. Called directly: by default only code may."""
-    if not (profile.web_tools and conversation.tool_settings.get("web")):
+    if not (profile.web_tools and conversation.tool_settings.get(WEB)):
+        return []
+    if not load_rights(conversation.owner_id).may_use_tools(WEB):
         return []
     return [
         {
@@ -63,9 +69,17 @@ def _web_tools(conversation: Conversation, profile: ModelProfile) -> list[dict[s
 
 
 def list_mcp_servers(conversation: Conversation) -> list[McpServer]:
-    """The enabled ones that the user has chosen for a conversation."""
+    """The enabled ones that the user has chosen for a conversation and may use."""
     chosen = conversation.tool_settings.get("mcp") or []
-    return list(McpServer.objects.filter(enabled=True, name__in=chosen)) if chosen else []
+    rights = load_rights(conversation.owner_id) if chosen else None
+    names = [name for name in chosen if rights and rights.may_use_server(name)]
+    return list(McpServer.objects.filter(enabled=True, name__in=names)) if names else []
+
+
+def may_call(owner_id: int, server: str) -> bool:
+    """Whether a server's tools may be called for somebody now."""
+    enabled = McpServer.objects.filter(enabled=True, name=server)
+    return load_rights(owner_id).may_use_server(server) and enabled.exists()
 
 
 def list_mcp_tools(conversation: Conversation) -> Iterator[tuple[McpServer, str, Tool]]:

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 
 from agent.audit.evidence import UNVERIFIED
 from agent.audit.quotes import Quote
@@ -22,6 +22,7 @@ from agent.compaction.chapters.superseding import drop_empty_sections, split_cur
 from agent.compaction.chapters.unsent import list_unsent
 from agent.compaction.policy import Origin
 from agent.context.summary import INDEX_HEADING, PINS_LEFT_OUT, Summary
+from chat.html import kept
 from chat.html.attached import PagePart
 from chat.html.compaction_words import explain_compaction, is_stopgap, name_occasion
 from chat.html.content_blocks import render_source
@@ -29,7 +30,6 @@ from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
 from chat.html.folded_quotes import mark_quotes, show_quotes
 from chat.html.markdown import render_markdown
-from chat.html.message import HTML_CACHE_SECONDS, HTML_VERSION
 from chat.html.render_budget import RenderBudget
 from chat.html.summarised import CHAPTER_RANGE
 from chat.models import Compaction, Message
@@ -52,7 +52,7 @@ def render_divider(compaction: Compaction) -> str:
     quotes = [chapter.get("quotes") for chapter in compaction.chapters]
     state = f"{compaction.finished_at}:{note}:{compaction.summary}:{quotes}"
     checksum = crc32(state.encode("utf-8", "replace"))
-    key = f"divider:{HTML_VERSION}:{get_language()}:{compaction.pk}:{checksum}"
+    key = kept.make_key(compaction.conversation_id, f"divider:{compaction.pk}:{checksum}")
     if html := cache.get(key):
         return mark_safe(html)
     parts = draw_safely(
@@ -81,7 +81,7 @@ def render_divider(compaction: Compaction) -> str:
             "unverified": any("unverified-mark" in part.get("html", "") for part in parts),
         },
     )
-    cache.set(key, html, HTML_CACHE_SECONDS)
+    kept.keep(key, html)
     return html
 
 

@@ -1,5 +1,7 @@
 """Figures as the page writes them."""
 
+from decimal import Decimal
+
 from django.utils.translation import gettext
 
 
@@ -15,7 +17,7 @@ def format_tokens(count: int | None) -> str:
     return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
 
 
-def format_money(dollars: float | None) -> str:
+def format_money(dollars: float | Decimal | None) -> str:
     """`$0`, `$0.0123`, `$1.25`, as the gauge writes it; None is not known."""
     if dollars is None:
         return gettext("unknown")
@@ -24,13 +26,13 @@ def format_money(dollars: float | None) -> str:
     return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
 
 
-def format_cost(dollars: float, *, about: bool) -> str:
+def format_cost(dollars: Decimal | float, *, about: bool) -> str:
     """`$0.0123`, or `about $0.0123` where a server has not reported all of it."""
     money = format_money(dollars)
     return gettext("about {money}").format(money=money) if about and dollars else money
 
 
-def format_price(about: float | None, most: float | None) -> str:
+def format_price(about: Decimal | None, most: Decimal | None) -> str:
     """`≈ $0.0123, up to $0.0456`: an estimate, and what it may become; None is not known."""
     if about is None or most is None:
         return format_money(None)

@@ -5,7 +5,7 @@ rendered once for each language and cached.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import astuple
 from datetime import timedelta
 from functools import partial
@@ -17,9 +17,10 @@ from django.core.cache import cache
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import mark_safe
-from django.utils.translation import get_language, gettext_noop
+from django.utils.translation import gettext_noop
 
 from agent.messages import result_text
+from chat.html import kept
 from chat.html.answer_details import AnswerDetails
 from chat.html.attached import PagePart
 from chat.html.content_blocks import (
@@ -42,9 +43,7 @@ from chat.html.tool_row import (
 from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 
-HTML_VERSION = 14  # of the HTML; count up when it changes, so that cached pages are rendered anew
 MOST_ROWS = 500  # of tools in one message
-HTML_CACHE_SECONDS = 7 * 24 * 3600
 
 # As `chat.html.markdown.link_numbers` makes them.
 _ELSEWHERE = re.compile(r'<a href="[^"]*/([0-9a-f-]{36})/#message-\d+">(#\d+)</a>')
@@ -73,7 +72,7 @@ def _render_article(
         # The neighbours too: one of them may be deleted, and another one written.
         among = ":".join(str(each) for each in astuple(variants)) if variants else ""
         shown = f"{message.status}:{message.sent_in_part}:{state}:{among}"
-        key = f"message:{HTML_VERSION}:{get_language()}:{message.pk}:{shown}"
+        key = kept.make_key(message.conversation_id, f"message:{message.pk}:{shown}")
         if html := cache.get(key):
             return mark_safe(html)
 
@@ -87,7 +86,7 @@ def _render_article(
     # Without the space around it, which parsers place differently.
     html = mark_safe(_without_strangers(html, message).strip())
     if key and not (turn and turn.status in Turn.ACTIVE):
-        cache.set(key, html, HTML_CACHE_SECONDS)
+        kept.keep(key, html)
     return html
 
 
@@ -106,8 +105,13 @@ def _without_strangers(html: str, message: Message) -> str:
     owned = Conversation.objects.filter(
         pk__in=cited, owner__conversations=message.conversation_id
     ).values_list("pk", flat=True)
-    theirs = set(map(str, owned))
-    return _ELSEWHERE.sub(lambda match: match[0] if match[1] in theirs else match[2], html)
+    return unlink_conversations(html, but=set(map(str, owned)))
+
+
+def unlink_conversations(html: str, but: Collection[str] = ()) -> str:
+    """The HTML with plain numbers in place of links to other conversations than those with these
+    ids."""
+    return _ELSEWHERE.sub(lambda match: match[0] if match[1] in but else match[2], html)
 
 
 def _message_context(

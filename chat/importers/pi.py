@@ -40,7 +40,7 @@ class Problem:
 
 @dataclass
 class SessionMessage:
-    """One message to store. `usage` is the API's; `cost` US dollars; `error` in words."""
+    """One message to store. `usage` is the API's; `error` in words."""
 
     role: Role
     blocks: list[Block]
@@ -49,7 +49,6 @@ class SessionMessage:
     stop_reason: str = ""
     model: str = ""
     usage: dict[str, int] | None = None
-    cost: float = 0.0
     error: str = ""
 
     @property
@@ -166,9 +165,6 @@ def _answer(raw: Entry, left_out: list[str]) -> SessionMessage:
     if isinstance(usage, dict):
         counts = {ours: _count(usage.get(theirs)) for theirs, ours in USAGE.items()}
         message.usage = counts if any(counts.values()) else None
-        cost = usage.get("cost")
-        total = cost.get("total") if isinstance(cost, dict) else 0
-        message.cost = float(total) if isinstance(total, int | float) else 0.0
     return message
 
 

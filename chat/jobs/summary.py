@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
@@ -12,6 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from accounts.preferences import speaking_to
 from agent.compaction.failures import SummaryRejected, list_failures
 from agent.compaction.policy import BACKGROUND, Origin
 from agent.compaction.writing.job import Job, WrittenSummary
@@ -19,14 +21,15 @@ from agent.context.assemble import Context, assemble
 from agent.engine import CompactedContext, rewrite_chapter, run_compaction
 from agent.errors import AgentError
 from agent.model.client import Client
-from agent.model.unreported import Spent
 from chat.db.threads import UNAVAILABLE, in_db
 from chat.engine import attachment_contents, model_server
 from chat.engine.providers import Endpoint
 from chat.models import Compaction
 from chat.queries import summary_versions
+from chat.services.ledgers import JobLedger
 from chat.services.summary import compaction_jobs, compactions, gaps
 from chat.services.turns import leases
+from spending.models import ModelCall
 
 log = structlog.get_logger(__name__)
 
@@ -46,18 +49,15 @@ def write_summary(compaction_id: int) -> bool:
     if task is None:
         log.info("compaction not taken up: it has ended", compaction=compaction_id)
         return False
-    with leases.keeper.holding(Compaction, compaction_id):
+    owner_id = task.state.conversation.owner_id
+    with leases.keeper.holding(Compaction, compaction_id), speaking_to(owner_id):
         return _write_claimed(task)
 
 
 def _write_claimed(task: compaction_jobs.SummaryTask) -> bool:
     compaction_id = task.compaction.pk
-    spent = Spent()
     try:
-        try:
-            written = async_to_sync(ask_for_summary)(task, spent)
-        finally:
-            compaction_jobs.charge_compaction(task.compaction, spent)
+        written = async_to_sync(ask_for_summary)(task)
     except Unwanted:
         log.info("compaction was ended elsewhere", compaction=compaction_id)
     except (AgentError, SummaryRejected) as error:
@@ -79,15 +79,17 @@ def _write_claimed(task: compaction_jobs.SummaryTask) -> bool:
 
 
 async def ask_for_summary(
-    task: compaction_jobs.SummaryTask, spent: Spent
+    task: compaction_jobs.SummaryTask,
 ) -> CompactedContext | WrittenSummary:
-    """The new version, or the chapter that is written again; not stored yet. `spent` gets what each
-    model call cost, also for a summary that is no longer wanted or that fails."""
+    """The new version, or the chapter that is written again; not stored yet."""
     where, where_written = await in_db(_load_endpoints, task)
-    own = model_server.new_client(where, spent)
-    writer = own if where_written == where else model_server.new_client(where_written, spent)
+    ledger = JobLedger(compaction_jobs.describe_calls(task))
+    new_client = partial(model_server.new_client, owner_id=task.state.conversation.owner_id)
+    own = new_client(where)
+    writer = own if where_written == where else new_client(where_written)
     try:
-        return await _while_wanted(task.compaction.pk, _write(task, own, writer), spent)
+        work = _write(task, own, writer, ledger)
+        return await _while_wanted(task.compaction.pk, work, ledger)
     finally:
         await own.close()
         if writer is not own:
@@ -101,23 +103,25 @@ def _load_endpoints(task: compaction_jobs.SummaryTask) -> tuple[Endpoint, Endpoi
 
 
 async def _write(
-    task: compaction_jobs.SummaryTask, own: Client, writer: Client
+    task: compaction_jobs.SummaryTask, own: Client, writer: Client, ledger: JobLedger
 ) -> CompactedContext | WrittenSummary:
     async def count(context: Context) -> int | None:
         request = assemble(context)
-        counted = await own.count_tokens(request)
+        counted = await own.count_tokens(request, ledger.of_kind(ModelCall.Kind.COUNT))
         if counted is None and settings.COUNT_BY_PROBE:
-            return await own.probe(request)
+            return await own.probe(request, ledger.of_kind(ModelCall.Kind.PROBE))
         return counted
 
-    job = await in_db(_make_job, task, own, writer)
+    job = await in_db(_make_job, task, own, writer, ledger)
     if task.compaction.origin == Origin.REBUILT:
         return await rewrite_chapter(job)
     # Messages may have come since the row was written; a rewrite starts from more than there is.
     return await run_compaction(job, before=task.compaction.tokens_before, count=count)
 
 
-def _make_job(task: compaction_jobs.SummaryTask, own: Client, writer: Client) -> Job:
+def _make_job(
+    task: compaction_jobs.SummaryTask, own: Client, writer: Client, ledger: JobLedger
+) -> Job:
     state, compaction = task.state, task.compaction
 
     # Of a summary whose middle is written again, what comes later would only mislead.
@@ -129,8 +133,8 @@ def _make_job(task: compaction_jobs.SummaryTask, own: Client, writer: Client) ->
     seconds = state.policy.deadline_seconds
     return replace(
         job,
-        ask=writer.complete,
-        ask_own=own.complete,
+        ask=lambda request: writer.complete(request, ledger),
+        ask_own=lambda request: own.complete(request, ledger),
         edited=task.edited,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
         read=lambda ids: in_db(attachment_contents.read_files, ids),
@@ -161,7 +165,7 @@ class Deadline:
     async def _is_waited_for(self) -> bool:
         try:
             return await in_db(compaction_jobs.is_waited_for, self._compaction.pk)
-        except UNAVAILABLE:  # `_keep_spent` tells of it
+        except UNAVAILABLE:  # `_is_wanted` tells of it
             return False
 
     def _age(self) -> float:
@@ -171,23 +175,24 @@ class Deadline:
         return (timezone.now() - self._compaction.created_at).total_seconds()
 
 
-async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T], spent: Spent) -> T:
-    """Do the work; each second keep what was spent so far, and look whether it is still wanted.
-    Raises Unwanted, with the model call ended, when somebody else has ended the row."""
+async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T], ledger: JobLedger) -> T:
+    """Do the work; each second keep what its calls have used so far, and look whether it is still
+    wanted. Raises Unwanted, with the model call ended, when somebody else has ended the row."""
     task = asyncio.ensure_future(work)
     while not task.done():
         await asyncio.wait({task}, timeout=BEAT_SECONDS)
         leases.keeper.beat(Compaction, compaction_id)
-        if not task.done() and not await _keep_spent(compaction_id, spent):
+        if not task.done() and not await _is_wanted(compaction_id, ledger):
             task.cancel()
             await asyncio.wait({task})
             raise Unwanted
     return task.result()
 
 
-async def _keep_spent(compaction_id: int, spent: Spent) -> bool:
+async def _is_wanted(compaction_id: int, ledger: JobLedger) -> bool:
     try:
-        return await in_db(compaction_jobs.keep_spent, compaction_id, spent)
+        await in_db(ledger.keep_progress)
+        return await in_db(compaction_jobs.is_wanted, compaction_id)
     except UNAVAILABLE as error:  # the database may be back before the summary is written
         log.warning("compaction not looked up", compaction=compaction_id, reason=str(error))
         return True

@@ -1,5 +1,7 @@
 """Naming a conversation after its first exchange."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -9,12 +11,14 @@ from django.conf import settings
 from agent.context.request import Request
 from agent.errors import AgentError
 from agent.messages import Block
-from agent.model.unreported import Spent
+from agent.model.client import Client
 from chat.engine import model_server
-from chat.engine.providers import Endpoint
 from chat.models import Conversation, Message
+from chat.services.ledgers import JobLedger
 from chat.services.library import conversations
-from chat.services.turns import charges
+from chat.services.turns import asking
+from spending.calls import CallDetails
+from spending.models import ModelCall
 
 log = structlog.get_logger(__name__)
 
@@ -30,26 +34,32 @@ def write_title(conversation_id: UUID) -> None:
     conversation = wanted.first()
     if conversation is None or conversation.title_edited:
         return
+    model = settings.SUMMARY_MODEL or conversation.model
+    if not asking.is_permitted(conversation, model):
+        return
     opening = Message.objects.filter(
         conversation=conversation, active=True, position__lt=2, left_out=False
     )
     texts = [row.text[:2_000] for row in opening.order_by("position")]
-    spent = Spent()
-    model = settings.SUMMARY_MODEL or conversation.model
     try:
-        endpoint = model_server.load_writer_endpoint(model)
-        title = async_to_sync(_ask_for_title)(endpoint, model, texts, spent)
+        client = partial(
+            model_server.new_client,
+            model_server.load_writer_endpoint(model),
+            owner_id=conversation.owner_id,
+        )
+        kind = ModelCall.Kind.TITLE
+        ledger = JobLedger(CallDetails(conversation.owner_id, kind, model, conversation.pk))
+        title = async_to_sync(_ask_for_title)(client, model, texts, ledger)
     except AgentError as error:
         log.warning("no title", conversation=str(conversation_id), reason=error.message)
         return
-    finally:
-        if spent or spent.open:
-            charges.charge_conversation(conversation.pk, spent)
     if title:
         conversations.set_suggested_title(conversation.pk, title)
 
 
-async def _ask_for_title(endpoint: Endpoint, model: str, texts: list[str], spent: Spent) -> str:
+async def _ask_for_title(
+    new_client: Callable[[], Client], model: str, texts: Sequence[str], ledger: JobLedger
+) -> str:
     quoted = "\n\n".join(texts).replace("</conversation", "<\\/conversation")
     block: Block = {
         "type": "text",
@@ -61,9 +71,9 @@ async def _ask_for_title(endpoint: Endpoint, model: str, texts: list[str], spent
         system=[{"type": "text", "text": "You name conversations."}],
         messages=[{"role": "user", "content": [block]}],
     )
-    client = model_server.new_client(endpoint, spent)
+    client = new_client()
     try:
-        reply = await client.complete(request)
+        reply = await client.complete(request, ledger)
     finally:
         await client.close()
     text = " ".join(b["text"] for b in reply.blocks if b["type"] == "text")

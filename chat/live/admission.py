@@ -31,10 +31,13 @@ PAUSE, MOST_LAG, LONGEST_PAUSE = 0.001, 0.1, 0.1
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who begins a turn. While it waits, `tell` hears how many begin before it."""
+    """Who begins a turn. While it waits, `tell` hears how many begin before it, and why it waits if
+    not for these. `check` raises where they may not begin any more; it is called in a database
+    thread if they had to wait."""
 
     user_id: int
-    tell: Callable[[int], Awaitable[None]] | None = None
+    tell: Callable[..., Awaitable[None]] | None = None
+    check: Callable[[], None] | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -63,20 +66,21 @@ class Admission:
         return sum(map(len, self._waiting.values()))
 
     @asynccontextmanager
-    async def admit(self, sender: Sender) -> AsyncIterator[None]:
-        """Enter when it is the sender's turn. Refused where too many wait, after LONGEST_WAIT, and
-        when the server stops."""
+    async def admit(self, sender: Sender) -> AsyncIterator[bool]:
+        """Enter when it is the sender's turn; whether it had to wait for it. Refused where too many
+        wait, after LONGEST_WAIT, and when the server stops."""
         loop = asyncio.get_running_loop()
         came = loop.time()
         place = _Place(sender.user_id, loop.create_future())
         self._queue(place)
+        waits = not place.decided.done()
         try:
             await self._wait(place, sender)
             waited = loop.time() - came
             TURN_WAITS.observe(waited)
             if waited >= TELL_SECONDS:
                 log.info("turn waited to begin", user=sender.user_id, seconds=round(waited, 1))
-            yield
+            yield waits
         finally:
             self._leave(place)
 

@@ -31,15 +31,18 @@ from agent.messages import RawTokens, RealTokens
 from agent.model.api_errors import TOO_LONG_WORDS
 from agent.model.client import require_end
 from agent.model.reply import Outcome, Reply, StreamEvent, read_outcome
+from agent.model.unreported import was_refused
 from chat.db.threads import finish_despite_cancel, in_db_with_retries
 from chat.engine import model_server
 from chat.engine.model_profiles import load_profile
 from chat.engine.state import RequestState
 from chat.live import consent
+from chat.live.budget_queue import budget_queue
 from chat.live.live_turn import LiveTurn
 from chat.live.waiting import compact_before_answer, prepare_between_rounds
 from chat.models import Turn
 from chat.models.notices import Notice
+from chat.services.people.budgets import make_failure
 from chat.services.site import model_profiles
 from chat.services.summary import preparations
 from chat.services.turns import requests, rounds, turns
@@ -47,6 +50,7 @@ from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.requests import AnswerStart
 from chat.tools import mcp
 from chat.tools.registry import bind_tools
+from spending.budgets import BudgetExhausted
 
 log = structlog.get_logger(__name__)
 
@@ -71,8 +75,11 @@ class AnswerSteps:
     ) -> None:
         self._live = live
         self._first_request: AnswerStart | None = begun
+        if begun.call:
+            live.ledger.take(begun.call)
         self._count_answers = count_answers
         self._raw_request = RawTokens(0)
+        self._owner_id = begun.turn.conversation.owner_id
         self._container = ""
         self._tools_listed = False
         self._overflows = 0  # compactions after the API had called a request too long
@@ -82,7 +89,8 @@ class AnswerSteps:
         """Answer until the model is done. Raises AgentError and TurnEnded."""
         answered = await converse(self, settings.MAX_TOOL_ROUNDS)
         if answered.outcome in (Outcome.CUT, Outcome.OVERFLOW):
-            await in_db_with_retries(turns.set_notice, self._live.turn_id, Notice.CUT)
+            notice = Notice.CUT_BY_BUDGET if self._live.ledger.is_shortened else Notice.CUT
+            await in_db_with_retries(turns.set_notice, self._live.turn_id, notice)
         return self._ending(answered.reply)
 
     # --- Steps ------------------------------------------------------------------------------------
@@ -139,6 +147,7 @@ class AnswerSteps:
     async def _close_round(self, reply: Reply, refused: Sequence[CallResult]) -> None:
         ending = self._ending(reply)
         await in_db_with_retries(rounds.close_round, self._live.turn_id, ending, refused)
+        self._live.ledger.note_stored()
         self._live.rounds += 1
         self._live.end_message()
 
@@ -160,9 +169,25 @@ class AnswerSteps:
         return opening
 
     async def _open_next_request(self, *, may_compact: bool = True) -> AnswerStart:
-        return await in_db_with_retries(
-            requests.open_next_request, self._live.turn_id, may_compact=may_compact
-        )
+        """Raises AgentError where a budget does not allow it."""
+        ledger = self._live.ledger
+        if ledger.open_id:  # its request was refused, or does not go out
+            await ledger.end(self._live.reply, ledger.error)
+
+        async def open_and_take() -> AnswerStart:
+            opening = await in_db_with_retries(
+                requests.open_next_request, self._live.turn_id, may_compact=may_compact
+            )
+            if opening.call:
+                ledger.take(opening.call)
+            return opening
+
+        try:
+            return await budget_queue.begin(
+                self._owner_id, lambda: finish_despite_cancel(open_and_take())
+            )
+        except BudgetExhausted as error:
+            raise await in_db_with_retries(make_failure, error) from error
 
     def _prepare(self, state: RequestState) -> None:
         """After a round of tools: have the next summary written before the turn needs it."""
@@ -175,6 +200,7 @@ class AnswerSteps:
         or, once in a turn, without the oldest messages. False where it would not be shorter."""
         if error.code != ErrorCode.TOO_LONG:
             return False
+        await self._live.ledger.end(self._live.reply, error)
         if await self._learned_window(state):
             return True
         if await self._may_compact(state):
@@ -230,7 +256,9 @@ class AnswerSteps:
                 raise AgentError(ErrorCode.TOO_LONG, TOO_LONG_WORDS)
             if ended is not Outcome.RESEND:
                 return ReplyOutcome(reply, ended)
+            await live.ledger.end(reply, None)
             tokens = RealTokens(next_request)
+            live.ledger.expect(tokens)
             sent, live.reply = continue_request(request, reply), reply.resume()
             await asyncio.to_thread(model_server.require_valid, sent, resumed=True)
         raise AgentError(
@@ -272,7 +300,7 @@ class AnswerSteps:
         """Send a request of so many estimated tokens, and show its reply."""
         reply = self._live.reply
         client = await model_server.find_client(request.model)
-        stream = client.stream(request, lambda _: reply.begin_again(), self._rest_after)
+        stream = client.stream(request, self._live.ledger, reply, self._rest_after)
         self._live.asked = tokens
         try:
             async with aclosing(stream) as batches:
@@ -280,8 +308,9 @@ class AnswerSteps:
                     await self._show_events(events, reply)
                     if reply.complete:
                         return
-        except AgentError:
-            if not reply.begun:  # it was refused, or never arrived: nothing to pay for
+        except AgentError as error:
+            self._live.ledger.error = error
+            if was_refused(reply, error):  # nothing to pay for
                 self._live.asked = RealTokens(0)
             raise
 
@@ -310,9 +339,9 @@ class AnswerSteps:
             blocks=reply.blocks,
             stop_reason=reply.stop_reason,
             usage=reply.raw_usage,
-            paused=reply.paused,
+            call=self._live.ledger.describe_end(reply),
             # What the server had written before it paused was part of the request too.
-            raw_request=RawTokens(0) if reply.paused.total else self._raw_request,
+            raw_request=RawTokens(0) if reply.resumed else self._raw_request,
         )
 
 

@@ -5,6 +5,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Coroutine
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
 from django.conf import settings
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import activate, gettext, gettext_noop
 
 from accounts.models import User
 from accounts.sessions import find_user_id
@@ -29,7 +30,7 @@ from chat.live.peers import decide_elsewhere, stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.protocol import from_rows
-from chat.protocol.broadcast import SESSION_DOUBT, conversation_group, user_group
+from chat.protocol.broadcast import EVERYBODY, SESSION_DOUBT, conversation_group, user_group
 from chat.protocol.events import (
     Error,
     Event,
@@ -50,6 +51,7 @@ from chat.protocol.frames import (
     Sync,
     parse_frame,
 )
+from chat.protocol.language import choose_language
 from chat.protocol.local_layer import RESYNC
 from chat.protocol.zone import read_zone
 from chat.queries import schema
@@ -106,6 +108,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
+        # As its page speaks: for all frames of this socket, and for the tasks that `_start` makes.
+        activate(choose_language(self.scope))
+        self._context = copy_context()
         self._doubt = asyncio.Event()
         self._signed_out = False
         extensions = self.scope.get("extensions") or {}
@@ -144,12 +149,14 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._layer = get_channel_layer()
         self._channel = await self._layer.new_channel()
         self._layer.hand_over(self._channel, self._hear)
-        for group in conversation_group(self.conversation_id), user_group(self.user.pk):
+        own = conversation_group(self.conversation_id), user_group(self.user.pk)
+        for group in (*own, EVERYBODY):
             await self._layer.group_add(group, self._channel)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         """Have something done beside the frames of this socket, until it is closed."""
-        task = asyncio.create_task(work)
+        # An event of the layer's comes in the context of whoever sent it.
+        task = asyncio.create_task(work, context=self._context.copy())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -244,7 +251,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         match frame:
             case Compact(focus, extent):
                 await runner.begin(
-                    Sender(self.user.pk, self._tell_waiting),
+                    Sender(self.user.pk, self._tell_waiting, self._check_session),
                     summaries.open_compaction_turn,
                     self.user,
                     self.conversation_id,
@@ -345,8 +352,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             )
         )
 
-    async def _tell_waiting(self, before: int, client_id: str | None = None) -> None:
-        await self._tell(SendWaiting(before, client_id))
+    async def _tell_waiting(self, before: int, why: str = "", client_id: str | None = None) -> None:
+        await self._tell(SendWaiting(before, client_id, why))
 
     async def _tell(self, event: Event) -> None:
         """Send an event to this tab alone."""

@@ -21,6 +21,7 @@ from chat.html.tool_row import render_call_row
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import Event, ToolStarted, TurnBlock, TurnDelta, TurnThinking
 from chat.protocol.parts import LiveAnswer, LiveText
+from chat.services.ledgers import AnswerLedger
 from chat.services.turns.turns import Unstored
 
 
@@ -48,6 +49,7 @@ class LiveTurn:
     message_id: int | None = None
     number: int | None = None
     reply: Reply = field(default_factory=Reply)
+    ledger: AnswerLedger = field(default_factory=AnswerLedger)
     opening: bool = False  # it is the conversation's first answer
     seq: int = 0
     length: int = 0
@@ -70,9 +72,7 @@ class LiveTurn:
 
     def begin_message(self, message_id: int, number: int) -> None:
         """A request is about to go out. Whatever an earlier one of this turn wrote is dropped."""
-        dropped = self.reply.paused + self.reply.usage
         self.end_message()
-        self.reply = Reply(paused=dropped)  # it was paid for
         self.message_id, self.number = message_id, number
         self.opening = self.opening or number == 2
 
@@ -103,16 +103,20 @@ class LiveTurn:
     def draft(self) -> Unstored:
         """What a checkpoint keeps."""
         assert self.message_id is not None
-        return self.message_id, self.kept_text, partial(self.estimate_usage, self.reply)
+        return self.message_id, self.kept_text, partial(self._estimate_kept, self.reply)
+
+    def _estimate_kept(self, reply: Reply) -> dict[str, Any] | None:
+        """The usage that a checkpoint keeps, with the call that it is of."""
+        call, usage = self.ledger.open_id, self.estimate_usage(reply)
+        return usage and usage | {"call": call}
 
     def estimate_usage(self, reply: Reply) -> dict[str, Any] | None:
-        """What its reply, or one that was there a moment ago, has cost so far, to be stored; None
+        """What its reply, or one that was there a moment ago, has used so far, to be stored; None
         where nothing was asked. Counts tokens: for a thread."""
         if not (self.asked or reply.begun):
             return None
         usage = estimate_usage(reply, self.asked, self.factor, get_counter())
-        known = bool(reply.usage.request_tokens) and not reply.paused.total
-        return mark(usage + reply.paused, request_known=known)
+        return mark(usage, request_known=bool(reply.usage.request_tokens))
 
     async def write(self, text: str) -> None:
         """Send text to the browsers, and the pieces that it completes as HTML."""

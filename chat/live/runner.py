@@ -15,10 +15,9 @@ from typing import Any, ParamSpec
 from uuid import UUID
 
 import structlog
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import activate, get_language, gettext, gettext_noop
 
 from agent.errors import AgentError, ErrorCode
-from agent.messages import Usage
 from chat.db.outages import DATABASE
 from chat.db.threads import (
     RETRY_SECONDS,
@@ -32,6 +31,7 @@ from chat.engine import model_server
 from chat.engine.state import RequestState
 from chat.live.admission import Admission, Sender
 from chat.live.answer import AnswerSteps
+from chat.live.budget_queue import WAITS, budget_queue
 from chat.live.draining import settle
 from chat.live.follow_up import follow_up
 from chat.live.live_turn import LiveTurn
@@ -41,11 +41,15 @@ from chat.models import Compaction, Turn
 from chat.models.notices import Notice, notice_text
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import TurnNotice
+from chat.services.people.budgets import make_refusal
+from chat.services.people.rate_limit import forget_turn
 from chat.services.summary import summaries
 from chat.services.turns import endings, leases, sweep, turns
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.requests import AnswerStart
 from chat.services.turns.turns import TurnEnded
+from spending.budgets import BudgetExhausted
+from spending.calls import CallEnd
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +59,8 @@ Begun = AnswerStart | summaries.CompactionTurn
 CHECKPOINT_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
 LAST_SECONDS = 0.5  # for the database's last answer
+# For so long it holds that somebody was signed in: later they are asked again before a turn begins.
+FRESH_SECONDS = 0.25
 INTERNAL = AgentError(
     ErrorCode.INTERNAL,
     gettext_noop("Something went wrong in Everlong; the log has the details. Retry."),
@@ -78,10 +84,29 @@ class Runner:
         self, sender: Sender, store: Callable[P, Begun | None], *args: P.args, **kwargs: P.kwargs
     ) -> Begun | None:
         """Store the beginning of a turn and run it, or neither: also if the user leaves meanwhile.
-        Returns what `store` returns; with None nothing runs. It may have to wait for its turn;
-        Refused as by `Admission.admit`."""
-        async with self.admission.admit(sender):
-            return await finish_despite_cancel(self._store_and_run(partial(store, *args, **kwargs)))
+        Returns what `store` returns; with None nothing runs. It may have to wait for its turn, and
+        for what running calls hold of a budget; Refused as by `Admission.admit`, and where a budget
+        is used up or does not come back soon. Raises what the sender's `check` does."""
+        came = asyncio.get_running_loop().time()
+        work = partial(self._admit, sender, partial(store, *args, **kwargs), came)
+        tell = sender.tell and partial(sender.tell, why=gettext(WAITS))
+        try:
+            return await budget_queue.begin(sender.user_id, work, tell)
+        except BudgetExhausted as error:
+            raise await in_db(make_refusal, error) from error
+
+    async def _admit(
+        self, sender: Sender, store: Callable[[], Begun | None], came: float
+    ) -> Begun | None:
+        async with self.admission.admit(sender) as has_waited:
+            waited = asyncio.get_running_loop().time() - came
+            if sender.check and (has_waited or waited > FRESH_SECONDS):
+                store = partial(_check_and_store, sender.check, store)
+            try:
+                return await finish_despite_cancel(self._store_and_run(store))
+            except BudgetExhausted:
+                await in_db(forget_turn, sender.user_id)
+                raise
 
     async def _store_and_run(self, store: Callable[[], Begun | None]) -> Begun | None:
         model_server.connect_ahead()  # while the database stores
@@ -100,7 +125,7 @@ class Runner:
         else:
             work = self._compact(begun.compaction_id)
         leases.keeper.hold(Turn, turn.pk)
-        live.task = _outlive_request(self._run(live, work))
+        live.task = _outlive_request(self._run(live, work), get_language())
         if self._watching is None:
             self._watching = _outlive_request(self._watch_turns())
             self._listening = _outlive_request(
@@ -142,9 +167,14 @@ class Runner:
         """Bring a turn to exactly one end, whatever happens in it."""
         try:
             ending = await self._ending_of(live, work)
-            ending = replace(ending, first_delta=live.first_delta, rounds=live.rounds)
+            ending = replace(
+                ending,
+                first_delta=live.first_delta,
+                rounds=live.rounds,
+                calls=live.ledger.count,
+            )
             if not live.reply.settled:
-                ending = await self._with_estimate(live, ending)
+                ending = await asyncio.to_thread(self._with_estimate, live, ending)
             state = await self._store_end(live, ending)
         except Exception:
             # The lease runs out, and the sweep ends it from the last checkpoint.
@@ -159,10 +189,13 @@ class Runner:
                 del self._live[live.conversation_id]
 
     @staticmethod
-    async def _with_estimate(live: LiveTurn, ending: TurnOutcome) -> TurnOutcome:
-        """The end of a turn whose last call its server has not reported."""
-        usage = await asyncio.to_thread(live.estimate_usage, live.reply)
-        return replace(ending, usage=usage, paused=Usage()) if usage else ending
+    def _with_estimate(live: LiveTurn, ending: TurnOutcome) -> TurnOutcome:
+        """The end of a turn whose last call its server has not reported. Counts tokens."""
+        return replace(
+            ending,
+            usage=live.estimate_usage(live.reply) or ending.usage,
+            call=live.ledger.describe_end(live.reply),
+        )
 
     async def _ending_of(
         self, live: LiveTurn, work: Coroutine[Any, Any, TurnOutcome]
@@ -203,16 +236,16 @@ class Runner:
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception:
                 log.exception("turn could not be ended whole", turn=live.turn_id)
-                await self._finish_plainly(live)
+                await self._finish_plainly(live, ending.call)
                 return None
             else:
                 DATABASE.note_success()
                 return state
 
     @staticmethod
-    async def _finish_plainly(live: LiveTurn) -> None:
+    async def _finish_plainly(live: LiveTurn, call: CallEnd | None) -> None:
         """End a turn whose end cannot be stored whole; without its text if it is that."""
-        finish = partial(endings.finish_plainly, live.turn_id, INTERNAL)
+        finish = partial(endings.finish_plainly, live.turn_id, INTERNAL, call=call)
         try:
             await in_db_with_retries(finish, live.kept_text)
         except Exception:
@@ -238,7 +271,7 @@ class Runner:
             blocks=reply.partial_blocks(),
             stop_reason=reply.stop_reason,
             usage=reply.raw_usage or None,
-            paused=reply.paused,
+            call=live.ledger.describe_end(reply) if reply.settled else None,
             error=error,
         )
 
@@ -302,6 +335,17 @@ class Runner:
 runner = Runner()
 
 
-def _outlive_request(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    """A task in a context of its own, apart from that of the request that starts it."""
-    return asyncio.create_task(work, context=contextvars.Context())
+def _check_and_store(check: Callable[[], None], store: Callable[[], Begun | None]) -> Begun | None:
+    check()
+    return store()
+
+
+def _outlive_request(
+    work: Coroutine[Any, Any, None], language: str | None = None
+) -> asyncio.Task[None]:
+    """A task in a context of its own, apart from that of the request that starts it; it speaks the
+    site's language or another one."""
+    context = contextvars.Context()
+    if language:
+        context.run(activate, language)
+    return asyncio.create_task(work, context=context)

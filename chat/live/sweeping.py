@@ -7,20 +7,28 @@ import structlog
 from django.conf import settings
 
 from chat.db.outages import DATABASE
+from chat.db.scrubbing import scrubbing
 from chat.db.threads import RETRY_SECONDS, UNAVAILABLE, in_db
 from chat.queries import schema
 from chat.services.turns import leases, sweep
+from spending.budgets import repair_counters
 
 log = structlog.get_logger(__name__)
+
+REPAIR_SECONDS = 300.0  # between two looks whether the counters of budgets are right
+SCRUB_AGAIN = 1.0  # seconds until more of the database's file is cleaned
 
 
 async def sweep_forever() -> None:
     """The sweep of a web process: at once, and whenever a lease may have run out."""
     leases.keeper.watch_others()
-    away = False
+    away, repair_at = False, 0.0
     while True:
         try:
             wait = await in_db(_look_and_sweep)
+            if (now := asyncio.get_running_loop().time()) >= repair_at:
+                repair_at = now + REPAIR_SECONDS
+                await in_db(_repair_counters)
             if away:
                 away = False
                 DATABASE.note_success()
@@ -41,4 +49,10 @@ def _look_and_sweep() -> float:
     wait = sweep.seconds_to_next()
     if ended := sweep.sweep():
         log.info("swept", ended=ended)
-    return wait
+    return wait if scrubbing.work() else min(wait, SCRUB_AGAIN)
+
+
+def _repair_counters() -> None:
+    """Those that differ from the rows of their calls: a process may not have known of a budget."""
+    if not schema.watch.misfit and (repaired := repair_counters()):
+        log.warning("counters of budgets repaired", count=repaired)

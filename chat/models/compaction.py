@@ -100,8 +100,6 @@ class Compaction(models.Model):
     messages_after = models.PositiveIntegerField(
         default=0, help_text="How many are sent word for word after it."
     )
-    usage = models.JSONField(null=True, blank=True)
-    cost = models.FloatField(default=0.0, help_text="US dollars.")
     worker_pid = models.PositiveIntegerField(null=True, blank=True)
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

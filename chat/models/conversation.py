@@ -1,4 +1,4 @@
-"""Conversations, with the summary that is sent and the running totals."""
+"""Conversations, with the summary that is sent."""
 
 import uuid
 
@@ -133,12 +133,7 @@ class Conversation(models.Model):
         default=0, help_text="Estimated tokens of the messages under the summary."
     )
 
-    # Running totals: nothing adds up 10,000 messages to show a meter.
-    input_tokens = models.PositiveBigIntegerField(default=0)
-    output_tokens = models.PositiveBigIntegerField(default=0)
-    cost = models.FloatField(default=0.0, help_text="US dollars, compactions included.")
     compactions_completed = models.PositiveIntegerField(default=0)
-    compaction_cost = models.FloatField(default=0.0, help_text="US dollars.")
 
     objects = ConversationSet.as_manager()
 

@@ -77,7 +77,6 @@ class Message(models.Model):
     stop_reason = models.CharField(max_length=40, blank=True)
     model = models.CharField(max_length=200, blank=True)
     usage = models.JSONField(null=True, blank=True, help_text="As reported by the API.")
-    cost = models.FloatField(default=0.0, help_text="US dollars.")
     client_id = models.CharField(max_length=64, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     time_zone = models.CharField(
@@ -123,9 +122,6 @@ class Message(models.Model):
                 fields=["conversation", "created_at"],
                 condition=Q(active=True),
                 name="message_active_times",
-            ),
-            models.Index(
-                fields=["created_at", "cost"], condition=Q(cost__gt=0), name="message_spending"
             ),
         ]
 

@@ -1,5 +1,7 @@
 """Profiles of the models that answer."""
 
+from decimal import Decimal
+
 from django.db import models
 
 from agent.messages import Usage
@@ -102,10 +104,10 @@ class ModelProfile(models.Model):
 
     @property
     def prices(self) -> Prices:
-        return Prices(
+        return Prices.of(
             self.input_price, self.output_price, self.cache_read_price, self.cache_write_price
         )
 
-    def price(self, usage: Usage) -> float:
+    def price(self, usage: Usage) -> Decimal:
         """US dollars for one call's usage."""
         return self.prices.dollars(usage)

@@ -12,6 +12,7 @@ class Notice(StrEnum):
     TRIMMED = "trimmed"
     SHORTENED = "shortened"
     CUT = "cut"
+    CUT_BY_BUDGET = "cut_by_budget"
     LAST_ROUND = "last_round"
     COMPACTION_PAUSED = "compaction_paused"
     SERVERS_LEFT_OUT = "servers_left_out"
@@ -30,6 +31,9 @@ WORDS = {
         "because it would not fit. They are still here, and the model can read them again."
     ),
     Notice.CUT: gettext_lazy("The answer reached its length limit. Ask it to continue."),
+    Notice.CUT_BY_BUDGET: gettext_lazy(
+        "The answer was cut short because little is left of a budget. What was written is kept."
+    ),
     Notice.LAST_ROUND: gettext_lazy(
         "The limit of tool calls for one answer was reached; the model was asked to answer with "
         "what it had. Ask it to go on if something is missing."

@@ -17,6 +17,7 @@ from chat.protocol.local_layer import RESYNC, LayerMessage
 log = structlog.get_logger(__name__)
 
 SESSION_DOUBT = "session.doubt"  # for the sockets themselves: not a frame
+EVERYBODY = "everybody"  # the group of all sockets
 
 
 def conversation_group(conversation_id: UUID | str) -> str:

@@ -317,6 +317,21 @@ class ProjectsChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class BudgetLine(Event):
+    """Words for a line above the chat: how much of a budget is spent. Empty: the line goes."""
+
+    type = "budget.state"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnnouncementChanged(Event):
+    """An administrator tells everybody something else than before."""
+
+    type = "announcement.changed"
+
+
+@dataclass(frozen=True, slots=True)
 class SiteState(Event):
     """Words for a banner while a part of the server is away; empty: everything works again."""
 
@@ -333,11 +348,13 @@ class Pong(Event):
 
 @dataclass(frozen=True, slots=True)
 class SendWaiting(Event):
-    """What this tab sent waits until `before` others have begun."""
+    """What this tab sent waits until `before` others have begun; `why`: in words, where it is not
+    that many begin."""
 
     type = "send.waiting"
     before: int
     client_id: str | None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

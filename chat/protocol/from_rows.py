@@ -6,7 +6,6 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from agent.messages import Block
-from chat.engine.model_profiles import has_prices
 from chat.engine.model_server import get_counter
 from chat.engine.state import RequestState
 from chat.errors import translate_error
@@ -135,8 +134,7 @@ def summary_changed(compaction: Compaction) -> SummaryChanged:
 
 
 def context_usage(state: RequestState) -> ContextUsage:
-    conversation, limits = state.conversation, state.limits
-    priced = conversation.cost > 0 or has_prices(state.profile)
+    limits = state.limits
     return ContextUsage(
         used=state.used,
         budget=limits.budget,
@@ -156,13 +154,7 @@ def context_usage(state: RequestState) -> ContextUsage:
             "conversation": max(0, state.used - state.size.fixed),
             "reserve": limits.reserve,
         },
-        totals={
-            "input_tokens": conversation.input_tokens,
-            "output_tokens": conversation.output_tokens,
-            "cost": conversation.cost if priced else None,
-            "compactions": conversation.compactions_completed,
-            "compaction_cost": conversation.compaction_cost if priced else None,
-        },
+        totals={"compactions": state.conversation.compactions_completed},
         summarised=list_summarised(
             state.context.summary,
             state.context.summary_through,

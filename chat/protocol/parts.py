@@ -15,13 +15,9 @@ class Breakdown(TypedDict):
 
 
 class Totals(TypedDict):
-    """Of the conversation so far; costs in US dollars, None where no price is known."""
+    """Of the conversation so far."""
 
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
     compactions: int
-    compaction_cost: float | None
 
 
 class LiveText(TypedDict):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import NamedTuple
 
 from django.conf import settings
@@ -36,8 +37,8 @@ class Preview:
     kept: int
     tokens_before: int
     tokens_after: int
-    cost: float | None
-    most: float | None
+    cost: Decimal | None
+    most: Decimal | None
     method: Method | None
 
 
@@ -46,16 +47,16 @@ class RewritePreview:
     """What writing a summary again would read and cost; units as in `Preview`."""
 
     tokens: int
-    cost: float | None
-    most: float | None
+    cost: Decimal | None
+    most: Decimal | None
     method: Method
 
 
 class _Price(NamedTuple):
     """US dollars of writing a summary, also at `most`, and how."""
 
-    cost: float
-    most: float
+    cost: Decimal
+    most: Decimal
     method: Method | None
 
 
@@ -92,9 +93,9 @@ def _preview(state: RequestState, extent: Extent) -> Preview:
     if prepared := summary_versions.find_ready_by_hand(state, planned, extent):
         planned = summary_versions.split_at(state.context.messages, prepared.through.number)
     previous = summary_versions.read_chapters(state.conversation.compaction)
-    price = _Price(0.0, 0.0, None) if prepared else _price(state, planned, previous)
+    price = _Price(Decimal(0), Decimal(0), None) if prepared else _price(state, planned, previous)
     tokens_after = _estimate_after(state, planned, prepared)
-    cached = 0.0
+    cached = Decimal(0)
     if state.warm:
         cached = state.profile.price(Usage(cache_creation_input_tokens=tokens_after))
     known = _has_prices(state)

@@ -1,22 +1,21 @@
 """What an administrator wants to know of the whole site first: added up in the database, from index
 ranges. Writes nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import TruncDate, TruncMonth
-from django.utils import timezone
+from django.db.models import Count, F, Q, QuerySet
+from django.db.models.functions import TruncDate
 
-from accounts.models import User
-from chat.models import Compaction, Conversation, Message, Turn
+from chat.models import Compaction, Conversation, Turn
+from spending.models import ModelCall
+from spending.queries import Sums, add_up
+from spending.spans import begin_of, last_days
 
 SPANS = (1, 7, 30)  # days, today included
 FAULT_DAYS = 14
-MONTHS = 3
-MOST_PEOPLE = 50
 # Half of what somebody waits for at most, by default.
 SLOW_SECONDS = 30
 FAILED_COMPACTION = Q(status=Compaction.Status.FAILED)
@@ -26,24 +25,14 @@ SLOW_COMPACTION = ~FAILED_COMPACTION & Q(
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """So many days up to now: what answers and compactions cost in US dollars, and how many people
-    have said something. Of conversations that still exist."""
+class Use:
+    """So many days up to now: what model calls came to, and how many people have said something in
+    conversations that still exist."""
 
     days: int
     since: datetime
-    dollars: float
+    spent: Sums
     people: int
-
-
-@dataclass(frozen=True, slots=True)
-class Spending:
-    """US dollars by person, a number for each of `months` (when they began, this one first), and
-    how many people are not listed. Of conversations that still exist."""
-
-    months: Sequence[datetime]
-    people: Sequence[tuple[str, Sequence[float]]]
-    others: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,46 +49,22 @@ class FaultyDay:
         return self.failed_turns + self.failed_compactions + self.slow_compactions
 
 
-def load_spans() -> list[Span]:
-    """Today, a week and a month, in three queries."""
-    since = {days: _days_ago(days - 1) for days in SPANS}
-    answers = _add_up(Message.objects.filter(cost__gt=0), "created_at", Sum, "cost", since)
-    compactions = _add_up(Compaction.objects.all(), "created_at", Sum, "cost", since)
-    people = _add_up(Conversation.objects.all(), "updated_at", Count, "owner", since, distinct=True)
-    return [
-        Span(days, start, (answers[days] or 0.0) + (compactions[days] or 0.0), people[days])
-        for days, start in since.items()
-    ]
-
-
-def load_spending() -> Spending:
-    """What answers and compactions of this month and the two before have cost, by the owner of
-    the conversation that they belong to, most of this month first. In three queries."""
-    starts = _list_months()
-    spent: dict[int, list[float]] = {}
-    # Looked up row by row: for a join, PostgreSQL reads the conversations of the whole site.
-    owner = Subquery(Conversation.objects.filter(pk=OuterRef("conversation_id")).values("owner"))
-    for rows in Message.objects.filter(cost__gt=0), Compaction.objects.filter(cost__gt=0):
-        recent = rows.filter(created_at__gte=starts[-1]).order_by()
-        by_month = recent.values(owner=owner, month=TruncMonth("created_at"))
-        for row in by_month.annotate(dollars=Sum("cost")):
-            sums = spent.setdefault(row["owner"], [0.0] * MONTHS)
-            sums[starts.index(row["month"])] += row["dollars"]
-    listed = sorted(spent, key=lambda owner: spent[owner], reverse=True)[:MOST_PEOPLE]
-    names = dict(User.objects.filter(pk__in=listed).values_list("pk", "username"))
-    return Spending(
-        starts, [(names[owner], spent[owner]) for owner in listed], len(spent) - len(listed)
+def load_use() -> list[Use]:
+    """Today, a week and a month, in two queries."""
+    firsts = {days: last_days(days).first for days in SPANS}
+    people = Conversation.objects.filter(updated_at__gte=begin_of(min(firsts.values()))).aggregate(
+        **{
+            str(days): Count("owner", filter=Q(updated_at__gte=begin_of(first)), distinct=True)
+            for days, first in firsts.items()
+        }
     )
-
-
-def _list_months() -> list[datetime]:
-    """The first midnights of this month and of those before, by the site's clock."""
-    first = timezone.localdate().replace(day=1)
-    months = []
-    for _ in range(MONTHS):
-        months.append(timezone.make_aware(datetime.combine(first, datetime.min.time())))
-        first = (first - timedelta(days=1)).replace(day=1)
-    return months
+    calls = ModelCall.objects.filter(opened_at__gte=begin_of(min(firsts.values())))
+    newest = add_up(calls, periods=list(firsts.values()))
+    use, spent = [], Sums()
+    for days, first in firsts.items():  # each holds those before it
+        spent += newest.get((first,), Sums())
+        use.append(Use(days, begin_of(first), spent, people[str(days)]))
+    return use
 
 
 def load_days() -> list[FaultyDay]:
@@ -110,45 +75,19 @@ def load_days() -> list[FaultyDay]:
         failed=Count("pk", filter=FAILED_COMPACTION),
         slow=Count("pk", filter=SLOW_COMPACTION),
     )
-    starts = [_days_ago(days) for days in range(FAULT_DAYS)]
     return [
         FaultyDay(
-            start,
-            turns.get(start.date(), {}).get("failed", 0),
-            compactions.get(start.date(), {}).get("failed", 0),
-            compactions.get(start.date(), {}).get("slow", 0),
+            begin_of(day),
+            turns.get(day, {}).get("failed", 0),
+            compactions.get(day, {}).get("failed", 0),
+            compactions.get(day, {}).get("slow", 0),
         )
-        for start in starts
+        for day in reversed(last_days(FAULT_DAYS).days)
     ]
 
 
-def _days_ago(days: int) -> datetime:
-    """The midnight, by the site's clock, with which the day began."""
-    day = timezone.localdate() - timedelta(days=days)
-    return timezone.make_aware(datetime.combine(day, datetime.min.time()))
-
-
-def _add_up(
-    rows: QuerySet[Any],
-    moment: str,
-    how: type[Sum] | type[Count],
-    column: str,
-    since: Mapping[int, datetime],
-    **options: Any,
-) -> dict[int, Any]:
-    """By the spans' days, in one query."""
-    longest = rows.filter(**{f"{moment}__gte": min(since.values())})
-    found = longest.aggregate(
-        **{
-            f"days_{days}": how(column, filter=Q(**{f"{moment}__gte": start}), **options)
-            for days, start in since.items()
-        }
-    )
-    return {days: found[f"days_{days}"] for days in since}
-
-
 def _count_by_day(rows: QuerySet[Any], **counts: Count) -> dict[date, dict[str, int]]:
-    recent = rows.filter(created_at__gte=_days_ago(FAULT_DAYS - 1)).order_by()
+    recent = rows.filter(created_at__gte=begin_of(last_days(FAULT_DAYS).first)).order_by()
     grouped: Sequence[dict[str, Any]] = list(
         recent.values(day=TruncDate("created_at")).annotate(**counts)
     )

@@ -14,7 +14,7 @@ from agent.loop import RunnableTool
 from agent.messages import Block
 from agent.tools import mcp
 from chat.db.threads import in_db
-from chat.engine.tools import list_mcp_tools
+from chat.engine.tools import list_mcp_tools, may_call
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, McpServer
 from chat.models.notices import Notice
@@ -23,6 +23,11 @@ from chat.services.site import mcp_servers
 from chat.services.turns.turns import set_notice
 
 log = structlog.get_logger(__name__)
+
+NOT_ALLOWED = (
+    "This server may not be used any more; the call was not made. Go on without it, and say what "
+    "is missing."
+)
 
 AskUser = Callable[[str, Block], Awaitable[None]]
 
@@ -72,6 +77,8 @@ def bind_mcp_tools(conversation: Conversation, ask: AskUser) -> dict[str, Runnab
 async def _call(
     owner_id: int, server: McpServer, name: str, arguments: dict[str, Any]
 ) -> list[Block]:
+    if not await in_db(may_call, owner_id, server.name):  # consent may have taken a while
+        raise ToolError(NOT_ALLOWED)
     blocks = await mcp.call_tool(_endpoint(server, server.timeout), name, arguments)
     return [await asyncio.to_thread(_checked, block, owner_id) for block in blocks]
 

@@ -1,20 +1,25 @@
 """How views begin and end: whose request it is, whose row it is about, and how one is refused."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import User
+from accounts.sessions import find_user_id
 from chat.errors import RefusalCode, Refused
+from chat.live.admission import Sender
 from chat.models import Conversation, Project
 from chat.services.library import conversations, projects
 
 NOT_OFFERED = gettext_lazy("This model is no longer offered. Reload the page.")
 # Not the user's doing, and soon over.
-TEMPORARY = (RefusalCode.SERVER_BUSY, RefusalCode.SHUTTING_DOWN)
+TEMPORARY = (RefusalCode.SERVER_BUSY, RefusalCode.BUDGET_BUSY, RefusalCode.SHUTTING_DOWN)
 
 
 # --- Who asks -------------------------------------------------------------------------------------
@@ -33,6 +38,17 @@ async def load_user(request: HttpRequest) -> User:
     assert isinstance(user, User)
     request.user = user
     return user
+
+
+def make_sender(request: HttpRequest) -> Sender:
+    """Who begins a turn: the user of a request. Their session may end while they wait."""
+    user, session = get_user(request), request.session.session_key
+    return Sender(user.pk, check=partial(_require_session, user.pk, session))
+
+
+def _require_session(user_id: int, session: str | None) -> None:
+    if find_user_id(session) != user_id:
+        raise PermissionDenied
 
 
 def is_from_htmx(request: HttpRequest) -> bool:
@@ -56,10 +72,14 @@ def parse_id(text: str) -> UUID | None:
         return None
 
 
-def find_conversation(request: HttpRequest, pk: UUID) -> Conversation:
+def find_conversation(
+    request: HttpRequest,
+    pk: UUID,
+    load: Callable[[User, UUID], Conversation] = conversations.load_conversation,
+) -> Conversation:
     """The signed-in user's conversation, or 404."""
     try:
-        return conversations.load_conversation(get_user(request), pk)
+        return load(get_user(request), pk)
     except Conversation.DoesNotExist:
         raise Http404 from None
 

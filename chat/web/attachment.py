@@ -48,9 +48,14 @@ def attachment(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "DELETE":
         attachments.discard_unused(Attachment.objects.filter(pk=pk))
         return HttpResponse(status=204)
+    return serve(request, row)
+
+
+def serve(request: HttpRequest, row: Attachment) -> HttpResponse:
+    """The file to somebody who may have it."""
     as_text = "text" in request.GET and row.media_type == TEXT
     # It never changes, but a browser that keeps it asks each time: somebody else may be signed in.
-    etag = f'"{pk}{"-text" if as_text else ""}"'
+    etag = f'"{row.pk}{"-text" if as_text else ""}"'
     response = get_conditional_response(request, etag=etag) or _read(row, as_text)
     response["ETag"] = etag
     response["Cache-Control"] = "private, no-cache"

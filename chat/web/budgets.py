@@ -7,18 +7,20 @@ from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from agent.compaction.policy import PRESETS
-from chat.engine.model_profiles import default_budget, load_profile
-from chat.engine.state import load_state
+from chat.engine.model_profiles import default_budget, has_prices, load_profile
+from chat.engine.state import RequestState, load_state
 from chat.errors import Refused
+from chat.html.figures import format_money, format_tokens
 from chat.html.plot import render_context_plot
 from chat.models import Conversation
 from chat.services.library import conversations
 from chat.web.access import explain_refusal, find_conversation, refusal_response
 from chat.web.choices import set_choices
+from spending.totals import add_up_one
 
 BUDGETS = {
     "economy": gettext_lazy("Economy: {tokens:,}"),
@@ -67,9 +69,11 @@ def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The panel's part that is loaded when it opens: the plot, and the budget to choose."""
     row = find_conversation(request, pk)
     if request.method == "GET":
+        state = load_state(pk)
         context = {
             "conversation": row,
-            "plot": render_context_plot(load_state(pk)),
+            "plot": render_context_plot(state),
+            "totals": _describe_totals(state),
             "budgets": budget_choices(row),
             "chosen": str(row.context_budget or ""),
         }
@@ -83,3 +87,21 @@ def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
         status = 409 if refusal.retryable else 422
         return refusal_response(refusal, status, explain_refusal(refusal))
     return HttpResponse(status=204)
+
+
+def _describe_totals(state: RequestState) -> list[tuple[str, str]]:
+    """What the conversation has cost so far, in words; no amount where no price is known."""
+    conversation, total = state.conversation, add_up_one("conversation", state.conversation.pk)
+    is_known = bool(total.dollars) or has_prices(state.profile)
+    compactions = ngettext(
+        "{count} compaction", "{count} compactions", conversation.compactions_completed
+    )
+    return [
+        (gettext("Tokens in, all requests"), format_tokens(total.request_tokens)),
+        (gettext("Tokens out"), format_tokens(total.output_tokens)),
+        (gettext("Cost so far"), format_money(total.dollars if is_known else None)),
+        (
+            compactions.format(count=conversation.compactions_completed),
+            format_money(total.summary_dollars if is_known else None),
+        ),
+    ]

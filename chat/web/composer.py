@@ -12,20 +12,35 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods
 
+from accounts.policies import Rights, load_rights
+from agent.errors import gettext_noop
 from chat.engine.model_profiles import (
     find_default_name,
     has_prices,
     list_offered,
     load_profile,
 )
+from chat.engine.rights import explain_barred
 from chat.engine.tools import TOOL_GROUPS
 from chat.errors import Refused
 from chat.models import McpServer, ModelProfile
 from chat.services.library import conversations
-from chat.web.access import find_conversation, refusal_response
+from chat.web.access import find_conversation, get_user, refusal_response
 from chat.web.compression import compress_without_query
 
 MCP = "mcp:"  # before the name of a server
+NONE_OFFERED = gettext_noop(
+    "There is no model that your account may use. Ask an administrator for one."
+)
+
+
+def describe_offer(user_id: int, profile: ModelProfile) -> dict[str, Any]:
+    """What a page says of models: those to choose from, the chosen one's name, and why it may not
+    answer; "": it may."""
+    models, barred = list_offered(user_id), explain_barred(user_id, profile)
+    if barred:
+        barred = gettext(barred if models else NONE_OFFERED)
+    return {"models": models, "model_label": str(profile), "model_barred": barred}
 
 
 @login_required
@@ -33,11 +48,11 @@ MCP = "mcp:"  # before the name of a server
 @compress_without_query
 def model_panel(request: HttpRequest, pk: UUID | None = None) -> HttpResponse:
     """What is offered, with window and price; of the start page without a conversation."""
-    row = find_conversation(request, pk) if pk else None
-    chosen = row.model if row else request.GET.get("model") or find_default_name()
+    row, user_id = find_conversation(request, pk) if pk else None, get_user(request).pk
+    chosen = row.model if row else request.GET.get("model") or find_default_name(user_id)
     models = [
         {"name": each.name, "label": str(each), "about": describe(each), "on": each.name == chosen}
-        for each in list_offered()
+        for each in list_offered(user_id)
     ]
     context = {"models": models, "conversation": row}
     return render(request, "chat/composer/models.html", context)
@@ -76,13 +91,14 @@ class ToolChoice:
 def tool_panel(request: HttpRequest, pk: UUID | None = None) -> HttpResponse:
     """What the model may use: switched at once in a conversation, and posted with its first message
     on the start page."""
-    row = find_conversation(request, pk) if pk else None
-    profile = load_profile(row.model if row else request.GET.get("model") or find_default_name())
+    row, user_id = find_conversation(request, pk) if pk else None, get_user(request).pk
+    name = row.model if row else request.GET.get("model") or find_default_name(user_id)
     stored = row.tool_settings if row else {}
+    choices = list_choices(user_id, stored, load_profile(name))
     if request.method == "GET" or row is None:
-        context = {"choices": list_choices(stored, profile), "conversation": row}
+        context = {"choices": choices, "conversation": row}
         return render(request, "chat/composer/tools.html", context)
-    changed = read_choices(request.POST.getlist("tools"), stored, profile)
+    changed = read_choices(request.POST.getlist("tools"), stored, choices)
     try:
         conversations.change_settings(row, {"tool_settings": changed})
     except Refused as refusal:
@@ -90,10 +106,21 @@ def tool_panel(request: HttpRequest, pk: UUID | None = None) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-def list_choices(stored: Mapping[str, Any], profile: ModelProfile) -> list[ToolChoice]:
-    """What there is to switch for a model, and how it stands in a conversation's `tool_settings`;
+def list_choices(
+    user_id: int, stored: Mapping[str, Any], profile: ModelProfile
+) -> list[ToolChoice]:
+    """What somebody may switch for a model, and how it stands in a conversation's `tool_settings`;
     nothing for a model without tools."""
-    return [*_list_choices(stored, profile)] if settings.TOOLS and profile.tools else []
+    if not (settings.TOOLS and profile.tools):
+        return []
+    rights = load_rights(user_id)
+    return [each for each in _list_choices(stored, profile) if _may_use(rights, each.value)]
+
+
+def _may_use(rights: Rights, value: str) -> bool:
+    if value.startswith(MCP):
+        return rights.may_use_server(value.removeprefix(MCP))
+    return rights.may_use_tools(value)
 
 
 def _list_choices(stored: Mapping[str, Any], profile: ModelProfile) -> Iterator[ToolChoice]:
@@ -127,10 +154,10 @@ def _list_choices(stored: Mapping[str, Any], profile: ModelProfile) -> Iterator[
 
 
 def read_choices(
-    chosen: Sequence[str], stored: Mapping[str, Any], profile: ModelProfile
+    chosen: Sequence[str], stored: Mapping[str, Any], choices: Sequence[ToolChoice]
 ) -> dict[str, Any]:
     """A conversation's `tool_settings` with what was chosen of what was shown."""
-    shown = {choice.value for choice in list_choices(stored, profile)}
+    shown = {choice.value for choice in choices}
     on, off = shown & {*chosen}, shown - {*chosen}
     hidden = [name for name in stored.get("mcp", ()) if f"{MCP}{name}" not in shown]
     mcp = [value.removeprefix(MCP) for value in sorted(on) if value.startswith(MCP)]
@@ -138,5 +165,5 @@ def read_choices(
     if "web" in shown:
         changed["web"] = "web" in on
     if shown:
-        changed["off"] = sorted(off & TOOL_GROUPS.keys())
+        changed["off"] = sorted(({*stored.get("off", ())} - on) | (off & TOOL_GROUPS.keys()))
     return {name: value for name, value in changed.items() if value or name in stored}

@@ -23,16 +23,18 @@ from chat.engine.model_profiles import (
 )
 from chat.engine.state import load_state_for, policy_for
 from chat.errors import Refused
+from chat.html.budget_line import load_budget_line
 from chat.html.moments import describe_dates
-from chat.live.admission import Sender
 from chat.live.runner import runner
 from chat.models import Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.protocol.zone import read_zone
 from chat.queries.recent import list_recent
+from chat.queries.shared import load_conversation_with_mark
 from chat.services.library import conversations, projects
 from chat.services.library.file_types import MAX_FILE_BYTES
+from chat.services.people import retention
 from chat.services.summary import summaries
 from chat.services.turns import requests
 from chat.services.turns.turns import NewMessage
@@ -46,9 +48,10 @@ from chat.web.access import (
     is_from_script,
     limit_response,
     load_user,
+    make_sender,
     refusal_response,
 )
-from chat.web.composer import read_choices
+from chat.web.composer import describe_offer, list_choices, read_choices
 from chat.web.compression import compress, compress_without_query
 from chat.web.forms import RenameForm, SettingsForm
 from chat.web.script_texts import load_script_texts
@@ -70,6 +73,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
 
 def _render_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     """A page. The script that goes from one chat to another gets only what differs: no list."""
+    context |= {"budget_line": load_budget_line(get_user(request))}
     if is_from_htmx(request):
         return render(request, "chat/page/chat.html", context)
     return render(request, "chat/page.html", context | _list(request, context))
@@ -95,16 +99,12 @@ def home(request: HttpRequest) -> HttpResponse:
 def _start(request: HttpRequest, user: User) -> dict[str, Any]:
     """The context of the new-chat page, with what was posted to it."""
     project = _find_project(request, user)
-    of_project = project.model if project and is_offered(project.model) else ""
-    name = request.POST.get("model") or of_project or find_default_name()
-    profile = load_profile(name)
-    return {
+    of_project = project.model if project and is_offered(user.pk, project.model) else ""
+    name = request.POST.get("model") or of_project or find_default_name(user.pk)
+    return describe_offer(user.pk, load_profile(name)) | {
         "conversation": None,
         "demo": is_demo(name),
-        "models": list_offered(),
         "model": name,
-        "model_label": str(profile),
-        "model_off": profile.is_switched_off,
         "text": request.POST.get("text", ""),
         "temporary": "temporary" in request.POST,
         "project": project,
@@ -128,18 +128,17 @@ def _find_project(request: HttpRequest, user: User) -> Project | None:
 @compress_without_query
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One conversation: the newest messages; the socket brings what happens from then on."""
-    row = find_conversation(request, pk)
+    row = find_conversation(request, pk, load_conversation_with_mark)
     state = load_state_for(row)
     usage = from_rows.context_usage(state)
-    context = transcript.load_newest(row, usage.summarised) | {
+    context = transcript.load_newest(row, usage.summarised)
+    context |= describe_offer(row.owner_id, state.profile) | {
         "conversation": row,
         "demo": is_demo(row.model),
-        "models": list_offered(),
-        "model_label": str(state.profile),
-        "model_off": state.profile.is_switched_off,
         "usage": usage.as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "lease": settings.LEASE_SECONDS,
+        "deletion": retention.find_deletion(get_user(request), row),
     }
     return _render_page(request, context)
 
@@ -193,7 +192,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
     user = await load_user(request)
     try:
         opening = await runner.begin(
-            Sender(user.pk),
+            make_sender(request),
             requests.open_conversation,
             user,
             request.POST.get("model", ""),
@@ -222,7 +221,8 @@ def _read_tools(request: HttpRequest) -> dict[str, Any]:
     if "tools" not in request.POST:
         return {}
     profile = load_profile(request.POST.get("model", ""))
-    return read_choices(request.POST.getlist("tools"), {}, profile)
+    offered = list_choices(get_user(request).pk, {}, profile)
+    return read_choices(request.POST.getlist("tools"), {}, offered)
 
 
 async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:
@@ -232,8 +232,8 @@ async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:
         return HttpResponse(error, status=status, content_type="text/plain; charset=utf-8")
     user = await load_user(request)
     context = await in_db(_start, request, user)
-    context |= await in_db(_list, request, context)
-    return render(request, "chat/page.html", context | {"error": error}, status=status)
+    context |= await in_db(_list, request, context) | {"error": error}
+    return await in_db(render, request, "chat/page.html", context, status=status)
 
 
 @login_required
@@ -280,11 +280,11 @@ async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
     await load_user(request)
     row = await in_db(find_conversation, request, pk)
     name = request.POST.get("model", "")
-    if name not in {profile.name for profile in await in_db(list_offered)}:
+    if name not in {each.name for each in await in_db(list_offered, row.owner_id)}:
         return HttpResponse(NOT_OFFERED, status=422)
     try:
         await runner.begin(
-            Sender(row.owner_id), summaries.switch_model, row, name, holder=runner.holder
+            make_sender(request), summaries.switch_model, row, name, holder=runner.holder
         )
     except Refused as refusal:
         return refusal_response(refusal, 409)
@@ -300,7 +300,7 @@ async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     try:
         zone = read_zone(request.COOKIES)
         await runner.begin(
-            Sender(row.owner_id), requests.retry, row, holder=runner.holder, zone=zone
+            make_sender(request), requests.retry, row, holder=runner.holder, zone=zone
         )
     except Refused as refusal:
         return refusal_response(refusal, 409)

@@ -8,12 +8,14 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
+from accounts.doors import login_or_token
+from accounts.tokens import EXPORT_READ
 from chat.db.threads import in_db
 from chat.queries import export, project_export
 from chat.web.access import find_conversation, find_project, load_user
 
 
-@login_required
+@login_or_token(EXPORT_READ)
 @require_GET
 async def conversation_export(request: HttpRequest, pk: UUID, form: str) -> StreamingHttpResponse:
     await load_user(request)

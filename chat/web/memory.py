@@ -1,5 +1,6 @@
-"""The page of remembered facts, and the command that adds one."""
+"""HTTP: remembered facts, a section of the settings, and the command that adds one."""
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -13,6 +14,7 @@ from chat.errors import Refused
 from chat.models import Conversation, Memory, Project
 from chat.services.library import memories
 from chat.web.access import get_user, is_from_htmx, is_from_script
+from chat.web.settings_frame import render_section
 
 
 @login_required
@@ -139,13 +141,14 @@ def _row(request: HttpRequest, memory: Memory, *, state: str = "", error: str = 
 def _page(
     request: HttpRequest, user: User, *, text: str = "", error: str = "", failed: int = 0
 ) -> HttpResponse:
-    context = {
+    context = load_memory(user) | {"text": text, "error": error, "failed": failed}
+    return render_section(request, "memory", context, status=422 if error else 200)
+
+
+def load_memory(user: User) -> dict[str, Any]:
+    """What the section shows."""
+    return {
         "memories": memories.list_all(user.pk),
         "proposals": memories.list_proposals(user.pk),
-        "text": text,
-        "error": error,
-        "failed": failed,
         "most": memories.MAX_CHARACTERS,
     }
-    template = "chat/dialogs/memories.html" if is_from_htmx(request) else "chat/memories.html"
-    return render(request, template, context, status=422 if error else 200)

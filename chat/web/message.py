@@ -20,7 +20,6 @@ from chat.engine.model_profiles import list_offered
 from chat.engine.state import find_number_since
 from chat.errors import Refused
 from chat.html.message import render_whole_row
-from chat.live.admission import Sender
 from chat.live.enqueuing import ask_for_rebuild
 from chat.live.runner import runner
 from chat.models import Conversation, Message
@@ -36,6 +35,7 @@ from chat.web.access import (
     explain_refusal,
     find_conversation,
     load_user,
+    make_sender,
     refusal_response,
     render_question,
 )
@@ -117,8 +117,8 @@ async def message_edit(request: HttpRequest, pk: UUID, message: int) -> HttpResp
 @require_POST
 async def message_regenerate(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
     """Answer again, this once with another `model` where one is given."""
-    model = request.POST.get("model", "")
-    if model and model not in {profile.name for profile in await in_db(list_offered)}:
+    model, user = request.POST.get("model", ""), await load_user(request)
+    if model and model not in {each.name for each in await in_db(list_offered, user.pk)}:
         return HttpResponse(NOT_OFFERED, status=422)
     return await _answered(request, branches.regenerate, pk, message, model=model)
 
@@ -130,7 +130,7 @@ async def _answered(
     user = await load_user(request)
     try:
         named |= {"holder": runner.holder, "zone": read_zone(request.COOKIES)}
-        await runner.begin(Sender(user.pk), change, user, *arguments, **named)
+        await runner.begin(make_sender(request), change, user, *arguments, **named)
     except Refused as refusal:
         return _refused(refusal)
     except (Conversation.DoesNotExist, Message.DoesNotExist):

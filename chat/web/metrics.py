@@ -3,12 +3,12 @@
 import hmac
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
-from django.db.models import Case, Count, QuerySet, Sum, When
+from django.db.models import Case, Count, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -17,14 +17,18 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from agent.model_names import join_name
 from chat.db import outages
 from chat.engine.model_server import get_counter
 from chat.live.runner import runner
 from chat.metrics import REGISTRY
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice
+from spending.models import ModelCall
+from spending.queries import add_up, fold, load_held
 
 DAY = timedelta(days=1)
+OF_SUMMARIES = {ModelCall.Kind.SUMMARY, ModelCall.Kind.PREPARATION, ModelCall.Kind.CORRECTION}
 
 
 @require_GET
@@ -65,9 +69,7 @@ class _Site(Collector):
         why = Case(When(trigger="", then="origin"), default="trigger")
         counted = _count(compactions.annotate(why=why), "status", "why", "method")
         yield _gauge("compactions", words, counted, "status", "trigger", "engine")
-        words = "What compactions of the last 24 hours cost."
-        cost = compactions.aggregate(cost=Sum("cost"))["cost"] or 0.0
-        yield _gauge("compaction_dollars", words, {(): cost})
+        yield from _measure_spending(since)
 
         words = "1: tokens are estimated from bytes."
         yield _gauge("vocabulary_missing", words, {(): get_counter().encoding is None})
@@ -84,6 +86,29 @@ class _Site(Collector):
 
 
 REGISTRY.register(_Site())
+
+
+def _measure_spending(since: datetime) -> Iterable[Metric]:
+    """From the rows of model calls, which stay when conversations go."""
+    calls = ModelCall.objects.filter(opened_at__gte=since)
+    found = add_up(calls, "provider", "model", "kind", "state")
+    words = (
+        "Model calls of the last 24 hours that have ended; those that are lost have an estimate."
+    )
+    ended = fold(found, lambda provider, model, kind, state: (kind, state))
+    yield _gauge("model_calls", words, {key: s.calls for key, s in ended.items()}, "kind", "state")
+    words = "What they cost."
+    spent = fold(found, lambda provider, model, kind, state: (join_name(provider, model), kind))
+    dollars = {key: float(sums.dollars) for key, sums in spent.items()}
+    yield _gauge("model_call_dollars", words, dollars, "model", "kind")
+    words = "Of that, summaries of the last 24 hours."
+    summaries = sum(dollars for (_, kind), dollars in dollars.items() if kind in OF_SUMMARIES)
+    yield _gauge("compaction_dollars", words, {(): summaries})
+    held = load_held()
+    words = "Model calls that are open at this moment."
+    yield _gauge("open_model_calls", words, {(): held.calls})
+    words = "What they may cost at most."
+    yield _gauge("held_dollars", words, {(): float(held.dollars)})
 
 
 def _count(rows: QuerySet[Turn] | QuerySet[Compaction], *fields: str) -> dict[tuple[str, ...], int]:

@@ -100,7 +100,7 @@ def _page(
         "used": format_tokens(room.used),
         "most_tokens": format_tokens(room.most),
         "memory_url": reverse("memories"),
-        "model": load_profile(row.model or find_default_name()),
+        "model": load_profile(row.model or find_default_name(row.owner_id)),
         "kinds": KINDS,
         "most_files": projects.MAX_FILES,
         "memories": memories.list_all(row.owner_id).filter(project=row),

@@ -55,9 +55,9 @@ class ProjectForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         project = self.instance
         self.initial.update({"model": project.model, "context_budget": project.context_budget})
-        usual = load_profile(find_default_name())
+        usual = load_profile(find_default_name(project.owner_id))
         models = {"": gettext("Default: {model}").format(model=usual)}
-        models |= {each.name: str(each) for each in list_offered()}
+        models |= {each.name: str(each) for each in list_offered(project.owner_id)}
         if project.model:  # it may no longer be offered
             models.setdefault(project.model, project.model)
         budgets = list_budgets(

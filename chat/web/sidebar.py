@@ -16,8 +16,10 @@ from chat.live.peers import stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Conversation, Turn
 from chat.services.library import conversations, projects
+from chat.services.people import retention
 from chat.web import transcript
 from chat.web.access import find_project, get_user, load_user, parse_id
+from chat.web.announcement import describe_announcement
 from chat.web.search_box import LONGEST_SEARCH, find_hits, read_search
 
 CHANGES = ("pinned", "archived", "deleted")
@@ -36,6 +38,9 @@ def load_listed(request: HttpRequest, user: User, project_id: UUID | None = None
     )
     if search.here:
         context["groups"] = []
+    for group in context["groups"]:
+        for row in group.rows:
+            row.deletion = retention.find_deletion(user, row)
     hits, more_hits = find_hits(user, search, parse_id(request.GET.get("current", "")))
     more = {"hits": hits, "more_hits": more_hits, "unfolded": project_id}
     return context | {"count": count, "search": search} | more
@@ -55,8 +60,20 @@ def sidebar(request: HttpRequest) -> HttpResponse:
     mine = Conversation.objects.of(user)
     shown = mine.filter(pk=current).values_list("project", flat=True) if current else []
     unfolded = next(iter(shown), None)
-    context = {"current": current, **load_listed(request, user, unfolded)}
+    context = {
+        "current": current,
+        "news": _has_other_announcement(request),
+        **load_listed(request, user, unfolded),
+    }
     return render(request, "chat/sidebar/conversations.html", context)
+
+
+def _has_other_announcement(request: HttpRequest) -> bool:
+    """Whether the page, which fetches its list again, shows another line than it should."""
+    if request.htmx.trigger != "sidebar-list":  # type: ignore[attr-defined]
+        return False
+    current = describe_announcement(request)
+    return request.GET.get("announcement", "") != (current["key"] if current else "")
 
 
 @login_required

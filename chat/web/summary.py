@@ -19,7 +19,6 @@ from chat.errors import RefusalCode, Refused
 from chat.html.divider import list_chapters, render_divider
 from chat.html.figures import format_price, format_tokens
 from chat.html.method_words import METHOD_WORDS
-from chat.live.admission import Sender
 from chat.live.runner import runner
 from chat.models import Compaction, Conversation
 from chat.queries.preview import Preview, preview_compactions
@@ -29,6 +28,7 @@ from chat.web.access import (
     explain_refusal,
     find_conversation,
     load_user,
+    make_sender,
     refusal_response,
     render_question,
 )
@@ -125,11 +125,11 @@ def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
 @require_POST
 async def summary_again(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
     """Have the model write a summary that was written by rule."""
-    user = await load_user(request)
+    await load_user(request)
     row = await in_db(find_version, request, pk, version)
     try:
         await runner.begin(
-            Sender(user.pk), rewrites.open_rewrite_turn, row.pk, holder=runner.holder
+            make_sender(request), rewrites.open_rewrite_turn, row.pk, holder=runner.holder
         )
     except Refused as refusal:
         return refusal_response(refusal, 409, explain_refusal(refusal))

@@ -22,10 +22,10 @@ import { openHelp, startHelp, startShortcuts } from "./page/shortcuts.js";
 import { StartPage } from "./page/start_page.js";
 import { startSwitching } from "./page/switching.js";
 import { startTemporaryChat } from "./page/temporary_chat.js";
-import { startThemeSwitch } from "./page/theme_switch.js";
+import { moveTheme } from "./page/theme_move.js";
 
 startHtmx();
-startThemeSwitch();
+moveTheme();
 startSidebar();
 startMenus();
 startDialogs();

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts import invitations
 from accounts.invitations import InvitationInvalid, accept, find_valid, invite
-from accounts.models import Invitation, User
+from accounts.models import AuditEntry, Invitation, User
 
 PASSWORD = "correct horse battery"
 FORM = {"username": "grace", "password1": PASSWORD, "password2": PASSWORD}
@@ -67,7 +67,7 @@ def expire(invitation: Invitation) -> None:
 
 
 def revoke(invitation: Invitation) -> None:
-    assert invitations.revoke(Invitation.objects.all()) == 1
+    assert invitations.revoke(Invitation.objects.all()) == [invitation]
 
 
 @pytest.mark.django_db
@@ -85,7 +85,7 @@ def test_a_link_that_is_over_makes_nothing(client: Client, end: Any) -> None:
 def test_a_used_invitation_cannot_be_revoked(client: Client) -> None:
     invitation, _ = invite(None)
     accept(invitation, "grace", PASSWORD)
-    assert invitations.revoke(Invitation.objects.all()) == 0
+    assert invitations.revoke(Invitation.objects.all()) == []
 
 
 @pytest.mark.django_db
@@ -169,3 +169,5 @@ def test_the_administration_shows_the_link_once(admin_client: Client, chess: Gro
     chosen = {"action": "revoke", "_selected_action": Invitation.objects.get().pk}
     admin_client.post("/admin/accounts/invitation/", chosen)
     assert Client().get(link).status_code == 404
+    acts = AuditEntry.objects.filter(target_kind="invitation").order_by("pk")
+    assert list(acts.values_list("act", flat=True)) == ["add", "revoke"]

@@ -142,7 +142,7 @@ class Conversation:
         if made is None:
             return False
         assert [*made.summarise, *made.keep] == list(context.messages)
-        writer = Model("claude-test", self.limits, Prices(2.0, cache_read=0.2))
+        writer = Model("claude-test", self.limits, Prices.of(2.0, cache_read=0.2))
         ask = Summariser(self.limits, self.chance).complete
         chapters = self.versions[-1][1] if self.versions else []
         job = Job(

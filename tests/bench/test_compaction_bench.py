@@ -24,7 +24,7 @@ from bench.replay.values import Text, find_exact_values
 from bench.report import Report
 from demo.api.tokens import count_text
 
-PRICES = Prices(2.0, 10.0, 0.1, 2.5)
+PRICES = Prices.of(2.0, 10.0, 0.1, 2.5)
 SETTING = Setting(
     None, PRICES, turns=60, agent_turns=3, seed=3, budget=8_000, window=30_000, small_window=8_000
 )

@@ -19,7 +19,7 @@ from bench.replay.summariser import Summariser
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PRICES = Prices(2.0, 10.0, 0.1, 2.5)
+PRICES = Prices.of(2.0, 10.0, 0.1, 2.5)
 PAUSES = (10.0, 10.0, 360.0, 10.0, 2_000.0, 7_200.0, 10.0)
 SUBJECTS = ("the pump in hall 4", "invoice 7731", "port 8443", "the ferry at nine", "src/app.py")
 

@@ -27,8 +27,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def empty_cache() -> None:
-    """Rendered messages are cached by their ids, which every test may give anew."""
+    """Rendered messages are cached by their ids, which every test may give anew; budgets are kept
+    for two seconds."""
+    from chat.html.budget_line import forget_budget_lines
+    from spending.limits import forget_budgets
+
     cache.clear()
+    forget_budgets()
+    forget_budget_lines()
 
 
 @pytest.fixture(autouse=True)

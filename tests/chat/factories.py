@@ -9,23 +9,24 @@ Synchronous: an asynchronous test calls them through `chat.db.threads.in_db`.
 """
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import GroupPolicy, User
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan, apply_compaction, render_chapters
 from agent.compaction.policy import Method, Origin, Reason, Trigger
 from agent.compaction.writing.job import WrittenSummary
 from agent.engine import CompactedContext
 from agent.messages import Block, RealTokens, Usage, plain_text
-from agent.model.unreported import Spent
 from chat import tasks
+from chat.engine.model_profiles import load_profile
 from chat.engine.model_server import get_counter, server_url
 from chat.engine.recent_messages import new_history_version
 from chat.engine.state import load_state
@@ -37,6 +38,9 @@ from chat.services.turns import endings
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.message_changes import change_history
 from chat.services.turns.turns import next_lease_end
+from spending.amounts import Bound
+from spending.calls import CallDetails, CallEnd, end_call, open_call
+from spending.models import ModelCall
 
 PASSWORD = "correct horse battery"
 MODEL = "test-model"
@@ -73,6 +77,13 @@ def make_user(
         assert {permission.codename for permission in permissions} == names, names
         user.user_permissions.set(permissions)
     return user
+
+
+def set_policy(user: User, **policy: Any) -> GroupPolicy:
+    """Of a group that somebody alone is in, made or changed: `model_names=["small"]`."""
+    group, _ = Group.objects.get_or_create(name=f"of {user.username}")
+    group.user_set.add(user)
+    return GroupPolicy.objects.update_or_create(group=group, defaults=policy)[0]
 
 
 def make_profile(name: str = MODEL, **values: Any) -> ModelProfile:
@@ -241,9 +252,7 @@ def make_compaction(
                 method=Method.SERIALISED,
                 reason=Reason.NOT_CACHED,
             )
-            compaction_jobs.charge_compaction(
-                compaction, Spent([(state.context.model, usage or Usage(1_000, 200))])
-            )
+            book_call(compaction_jobs.describe_calls(job), usage or Usage(1_000, 200))
             assert hand_in(job, result, state.used // 2)
             if audit:
                 Compaction.objects.filter(pk=compaction.pk).update(audit=audit)
@@ -270,3 +279,28 @@ def work(compaction_id: int) -> None:
         tasks.compact(compaction_id)
     finally:
         connection.close()
+
+
+def book_call(
+    details: CallDetails, usage: Usage, *, dollars: float | None = None, is_lost: bool = False
+) -> ModelCall:
+    """A call that has ended, at its model's prices, or for so many US dollars."""
+    call = open_call(details, Bound(usage.request_tokens, Decimal(0), 100, Decimal(0)))
+    end_call(CallEnd(call, usage, load_profile(details.model).prices, is_lost=is_lost))
+    if dollars is not None:
+        ModelCall.objects.filter(pk=call.pk).update(cost=Decimal(str(dollars)))
+    return ModelCall.objects.get(pk=call.pk)
+
+
+def book_answer(message: Message, usage: Usage, **options: Any) -> ModelCall:
+    """The call that a message was the answer of."""
+    conversation = message.conversation
+    details = CallDetails(
+        conversation.owner_id,
+        ModelCall.Kind.ANSWER,
+        message.model or conversation.model,
+        conversation=conversation.pk,
+        turn=message.turn_id,
+        message=message.pk,
+    )
+    return book_call(details, usage, **options)

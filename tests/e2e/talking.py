@@ -60,14 +60,15 @@ def import_session(server: EverlongProcess, file: Path, times: Sequence[float], 
 
 
 def forget(server: EverlongProcess) -> None:
-    """Nothing is listed, remembered or connected: what walks have left makes every page of the next
-    ones slower. In the database, which takes no time; as if the owner had deleted all, but in the
-    far future, so that no sweep removes what walks share."""
+    """Nothing is listed, remembered, connected or preferred: what walks have left makes every page
+    of the next ones slower. In the database, which takes no time; as if the owner had deleted all,
+    but in the far future, so that no sweep removes what walks share."""
     _execute(
         server,
         "UPDATE chat_conversation SET deleted_at = '2999-12-31 00:00:00' WHERE deleted_at IS NULL",
     )
-    for table in "chat_memory", "chat_mcpserver":
+    _execute(server, "UPDATE accounts_user SET appearance = '', language = '', default_model = ''")
+    for table in "chat_memory", "chat_mcpserver", "accounts_accesstoken":
         _execute(server, f"DELETE FROM {table}")
 
 

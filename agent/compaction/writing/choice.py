@@ -3,6 +3,7 @@ preview shows what will really run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import takewhile
 from math import inf
 
@@ -62,12 +63,12 @@ class Choice:
     method: Method
     reason: Reason
     skipped: Sequence[Failure] = ()
-    dollars: Mapping[Method, float] = field(default_factory=dict)
+    dollars: Mapping[Method, Decimal] = field(default_factory=dict)
 
     @property
-    def price(self) -> float:
+    def price(self) -> Decimal:
         """US dollars of writing, estimated."""
-        return self.dollars.get(self.method, 0.0)
+        return self.dollars.get(self.method, Decimal(0))
 
 
 def choose(job: Job) -> Choice:
@@ -241,7 +242,7 @@ def choose_part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form 
     return replace(form, tokens=min(form.tokens, most), hard=False)
 
 
-def estimate_cost(job: Job, method: Method) -> float:
+def estimate_cost(job: Job, method: Method) -> Decimal:
     """US dollars of a summary by a method whose requests fit and whose replies can be used."""
     written = choose_form(job, job.chapters).tokens
     if method == Method.WARM_PREFIX:
@@ -255,14 +256,14 @@ def estimate_cost(job: Job, method: Method) -> float:
     return job.writer.prices.dollars(Usage(read, written))
 
 
-def estimate_most(job: Job, choice: Choice) -> float:
+def estimate_most(job: Job, choice: Choice) -> Decimal:
     """US dollars that a summary may take: the replies at their limit, thinking included, and as
     many more requests as follow where none can be used, or all is given back."""
     methods = list_methods_from(choice.method)
     if not methods:
-        return 0.0
+        return Decimal(0)
     form = choose_form(job, job.chapters)
-    whole = sum(_list_prices(job, choice.method, None))
+    whole = sum(_list_prices(job, choice.method, None), Decimal(0))
     again = max(
         max(_list_prices(job, method, choose_rest_tokens(form)))
         for method in methods
@@ -271,7 +272,7 @@ def estimate_most(job: Job, choice: Choice) -> float:
     return whole + (MOST_REJECTED + int(job.policy.is_short)) * again
 
 
-def _list_prices(job: Job, method: Method, written: int | None) -> list[float]:
+def _list_prices(job: Job, method: Method, written: int | None) -> list[Decimal]:
     """US dollars of each request of a method, with replies at their limit for None; or of one that
     follows such a reply, which it may show, with replies of so many tokens."""
     form = choose_form(job, job.chapters)

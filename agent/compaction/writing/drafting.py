@@ -147,7 +147,8 @@ class _Writing:
             return await self._write(again)
 
     async def _write(self, form: Form) -> Draft:
-        reply = await self._send(self.ask, self.build(form))
+        corrects = bool(form.correction or form.mistakes or form.too_many)
+        reply = await self._send(self.ask, replace(self.build(form), corrects=corrects))
         try:
             if reply.stop_reason in CUT:
                 return await self._complete(read_text(reply), form)
@@ -205,7 +206,7 @@ class _Writing:
     async def _correct(self, draft: Draft, correction: Correction) -> Draft:
         """The draft with what a model answers for the statements that are doubted."""
         assert self.job.ask
-        reply = await self._send(self.job.ask, correction.request)
+        reply = await self._send(self.job.ask, replace(correction.request, corrects=True))
         said = "\n".join(block["text"] for block in reply.blocks if block["type"] == "text")
         text, given = apply_correction(draft.written, correction.mistakes, said)
         named, quoted = apply_correction("\n".join(draft.named), correction.mistakes, said)

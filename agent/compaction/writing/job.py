@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from agent.attachments import Read
@@ -82,7 +83,7 @@ class WrittenSummary:
     chapters: list[Chapter]
     method: Method
     reason: Reason
-    dollars: Mapping[Method, float] = field(default_factory=dict)
+    dollars: Mapping[Method, Decimal] = field(default_factory=dict)
     calls: int = 0  # of a model; `agent.model.client.Client` books what they cost
     rejected: int = 0  # replies for this chapter that could not be used
     continued: int = 0  # replies that were cut at their limit, whose rest was asked for
@@ -116,7 +117,7 @@ class WrittenSummary:
         return self.findings.as_dict() | {
             "failures": [asdict(each) for each in self.failures],
             "not_pinned": self.named.not_pinned,
-            "dollars": dict(self.dollars),
+            "dollars": {method: float(dollars) for method, dollars in self.dollars.items()},
             "calls": self.calls,
         }
 

@@ -20,7 +20,7 @@ from chat.models import Attachment, Conversation, Message, Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.protocol.events import ConversationDeleted
-from chat.services.library import attachments, projects
+from chat.services.library import attachments, projects, traces
 
 TITLE_LENGTH = 200
 TEMPORARY_KEPT = timedelta(days=1)
@@ -46,7 +46,8 @@ def create_conversation(
     """An empty conversation with the given model, or where that is not offered the project's or the
     default one. A temporary one is not listed."""
     wanted = [model, project.model if project else ""]
-    model = next(filter(is_offered, wanted), "") or find_default_name()
+    offered = (name for name in wanted if is_offered(user.pk, name))
+    model = next(offered, "") or find_default_name(user.pk)
     with transaction.atomic():
         conversation = Conversation.objects.create(
             owner=user,
@@ -181,6 +182,7 @@ def delete_conversation(conversation: Conversation) -> None:
         _lock_turns(pk)
         sent = Attachment.objects.filter(messages__conversation=conversation)
         files = list(sent.values_list("pk", flat=True))
+        traces.forget_later([pk])
         conversation.delete()
         attachments.discard_unused(Attachment.objects.filter(pk__in=files))
         _tell_deleted(pk, owner)

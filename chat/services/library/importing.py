@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from agent.errors import ErrorCode
-from agent.messages import Usage, plain_text, sanitise_text
+from agent.messages import plain_text, sanitise_text
 from chat.engine.model_profiles import find_default_name, is_offered
 from chat.engine.model_server import get_counter
 from chat.errors import RefusalCode, Refused
@@ -41,12 +41,11 @@ def import_session(
     """
     if not session.messages:
         raise Refused(RefusalCode.EMPTY_SESSION, "The file holds no messages.")
-    own = session.model if is_offered(session.model) else find_default_name()
+    own = session.model if is_offered(user.pk, session.model) else find_default_name(user.pk)
     model = model or own
     rows = _rows(session.messages, progress)
     times = [row.created_at for row in rows]  # Django puts its own time into new rows
     title = " ".join(sanitise_text(title).split())[:TITLE_LENGTH]
-    usage = [Usage.from_api(row.usage) for row in rows]
     with transaction.atomic():
         conversation = Conversation.objects.create(
             owner=user,
@@ -57,9 +56,6 @@ def import_session(
             # What was reported there was of other requests: other tools, another system prompt, and
             # after a compaction of theirs not all the messages.
             meter_valid_from=len(rows) + 1,
-            input_tokens=sum(u.request_tokens for u in usage),
-            output_tokens=sum(u.output_tokens for u in usage),
-            cost=sum(row.cost for row in rows),
         )
         _store(conversation, rows, session.messages)
         _date(conversation, rows, times)
@@ -96,7 +92,6 @@ def _rows(messages: Sequence[SessionMessage], progress: Progress) -> list[Messag
                 stop_reason=message.stop_reason[:40],
                 model=message.model[:200],
                 usage=message.usage,
-                cost=message.cost,
                 created_at=latest,
             )
         )

@@ -1,7 +1,8 @@
-"""Limits on what costs money: how many turns a user may begin in a minute, and have running at
-once."""
+"""Limits on what costs money or much time: how many turns a user may begin in a minute, and have
+running at once, and how much of what others share a user may read."""
 
 import time
+from contextlib import suppress
 
 from django.conf import settings
 from django.core.cache import cache
@@ -12,6 +13,7 @@ from chat.errors import RefusalCode, Refused
 from chat.models import Turn
 
 MINUTE = 60  # seconds
+SHARED_READS = 600  # pages and files in a minute: a page that is read to its end asks for many
 CROWD_SECONDS = 10  # until another try makes sense where too many answers run
 
 
@@ -34,7 +36,7 @@ def count_turn(user_id: int) -> None:
             retry_after=CROWD_SECONDS,
         )
     minute, second = divmod(int(time.time()), MINUTE)
-    if _counted(user_id, minute) > settings.MESSAGES_PER_MINUTE:
+    if _counted("turns", user_id, minute) > settings.MESSAGES_PER_MINUTE:
         raise Refused(
             RefusalCode.RATE_LIMITED,
             gettext(
@@ -46,12 +48,33 @@ def count_turn(user_id: int) -> None:
         )
 
 
+def forget_turn(user_id: int) -> None:
+    """Take back what `count_turn` has counted: the turn has not begun, and is begun again."""
+    with suppress(ValueError):  # another minute has begun
+        cache.decr(_key("turns", user_id, int(time.time()) // MINUTE))
+
+
+def count_shared_read(user_id: int) -> None:
+    """Count a page or a file of a shared conversation that a user asks for. Refused above the limit
+    of the current minute."""
+    minute, second = divmod(int(time.time()), MINUTE)
+    if _counted("shared", user_id, minute) > SHARED_READS:
+        raise Refused(
+            RefusalCode.RATE_LIMITED,
+            gettext("You have read very much in a minute. Try again in {seconds} s.").format(
+                seconds=MINUTE - second
+            ),
+            retryable=True,
+            retry_after=MINUTE - second,
+        )
+
+
 def explain_limit(user_id: int) -> str:
     """Why a user's next turn would be refused now, "" where it would not: counts nothing."""
     minute = int(time.time()) // MINUTE
     if _count_running(user_id) >= settings.TURNS_AT_ONCE:
         return gettext("Many answers are being written for you at the moment.")
-    if cache.get(_key(user_id, minute), 0) >= settings.MESSAGES_PER_MINUTE:
+    if cache.get(_key("turns", user_id, minute), 0) >= settings.MESSAGES_PER_MINUTE:
         return gettext("You have asked for {count} answers or summaries in this minute.").format(
             count=settings.MESSAGES_PER_MINUTE
         )
@@ -71,10 +94,10 @@ _RUNNING = """
 """
 
 
-def _counted(user_id: int, minute: int) -> int:
-    """The turns of a user in this minute, one more than before. All processes share the count,
-    except while Redis is away (`config.caches`)."""
-    key = _key(user_id, minute)
+def _counted(what: str, user_id: int, minute: int) -> int:
+    """How much of something a user has done in this minute, one more than before. All processes
+    share the count, except while Redis is away (`config.caches`)."""
+    key = _key(what, user_id, minute)
     cache.add(key, 0, 2 * MINUTE)
     try:
         return cache.incr(key)
@@ -82,5 +105,5 @@ def _counted(user_id: int, minute: int) -> int:
         return 1
 
 
-def _key(user_id: int, minute: int) -> str:
-    return f"turns:{user_id}:{minute}"
+def _key(what: str, user_id: int, minute: int) -> str:
+    return f"{what}:{user_id}:{minute}"

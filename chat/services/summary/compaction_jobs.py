@@ -1,4 +1,4 @@
-"""The worker's side of a compaction: taken up, kept alive, charged, and handed in."""
+"""The worker's side of a compaction: taken up, kept alive, and handed in."""
 
 from dataclasses import dataclass
 
@@ -6,12 +6,12 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.policies import load_rights
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.instructions.pins import Pin
 from agent.compaction.plan import Plan
-from agent.compaction.policy import Origin
+from agent.compaction.policy import BACKGROUND, Origin
 from agent.engine import CompactedContext
-from agent.model.unreported import Spent
 from chat.engine.recent_messages import to_agent_message
 from chat.engine.state import RequestState, load_state
 from chat.models import Compaction, Conversation
@@ -28,8 +28,9 @@ from chat.services.summary.compactions import (
     fail,
     make_current,
 )
-from chat.services.turns import charges
 from chat.services.turns.turns import next_lease_end
+from spending.calls import CallDetails
+from spending.models import ModelCall
 
 log = structlog.get_logger(__name__)
 
@@ -81,19 +82,21 @@ def _read_chapters(compaction: Compaction) -> list[Chapter]:
     return read_chapters(compaction.previous)
 
 
-def keep_spent(compaction_id: int, spent: Spent) -> bool:
-    """Keep what a running compaction has spent so far; False where it has been ended elsewhere."""
+def is_wanted(compaction_id: int) -> bool:
+    """Whether a compaction that was claimed is still running, and not ended elsewhere."""
     _end_with_owner(compaction_id)
-    kept = charges.describe_unbooked(spent)
     running = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
-    return bool(running.update(**kept)) if kept else running.exists()
+    return running.exists()
 
 
 def _end_with_owner(compaction_id: int) -> None:
-    """Cancel a compaction whose owner has been disabled."""
-    disabled = Compaction.objects.filter(pk=compaction_id, conversation__owner__is_active=False)
-    if disabled.exists():
-        fail(compaction_id, CANCELLED, cancelled=True)
+    """End a compaction whose owner has been disabled, or may not use the conversation's model any
+    more."""
+    rows = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
+    asked = "conversation__owner", "conversation__owner__is_active", "conversation__model"
+    for owner_id, is_active, model in rows.values_list(*asked):
+        if not (is_active and load_rights(owner_id).may_use_model(model)):
+            fail(compaction_id, CANCELLED, cancelled=True)
 
 
 def is_waited_for(compaction_id: int) -> bool:
@@ -117,19 +120,16 @@ def report_progress(compaction: Compaction, text: str) -> None:
         )
 
 
-def charge_compaction(compaction: Compaction, spent: Spent) -> None:
-    """Charge the model calls to the compaction and its conversation, once, before the result is
-    handed in: they cost the same if it was cancelled or if they produced nothing useful."""
-    cost = charges.charge_spent(compaction, spent)
-    if not (spent or spent.open):
-        return
-    log.info(
-        "compaction charged",
+def describe_calls(task: SummaryTask) -> CallDetails:
+    """Who pays for the calls of a compaction: the owner of its conversation."""
+    compaction = task.compaction
+    is_preparation = compaction.trigger in BACKGROUND or compaction.origin == Origin.REBUILT
+    return CallDetails(
+        task.state.conversation.owner_id,
+        ModelCall.Kind.PREPARATION if is_preparation else ModelCall.Kind.SUMMARY,
+        compaction.model,
+        conversation=compaction.conversation_id,
         compaction=compaction.pk,
-        conversation=str(compaction.conversation_id),
-        calls=len(spent) + len(spent.open),
-        estimated=bool(spent.open),
-        cost=round(cost, 6),
     )
 
 

@@ -30,10 +30,11 @@ from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.summary_versions import find_ready, load_covered
+from chat.services.calls import lose_open_of_compaction
 from chat.services.turns import leases
-from chat.services.turns.charges import charge_kept
 from chat.services.turns.turns import TurnEnded, next_lease_end
 from chat.signals import compaction_ended, compaction_started
+from spending.totals import add_up_one
 
 log = structlog.get_logger(__name__)
 
@@ -233,7 +234,7 @@ def describe_for_log(compaction: Compaction) -> dict[str, Any]:
         "messages_after": compaction.messages_after,
         "tokens_after": after,
         "freed": max(0, compaction.tokens_before - after) if after else 0,
-        "cost": round(compaction.cost, 6),
+        "cost": round(float(add_up_one("compaction", compaction.pk).dollars), 6),
         "seconds": round(compaction.duration or 0, 2),
         "cut": len(compaction.audit.get("cut") or ()),
         "left": len(compaction.audit.get("left") or ()),
@@ -275,8 +276,8 @@ def fail(
         if not end(compaction, status, error=error, audit=audit):
             return False
         announce_end(compaction)
-        # After the commit: whoever ends a turn has its rows, and others lock in another order.
-        transaction.on_commit(lambda: charge_kept(compaction_id), robust=True)
+        if abandoned:  # a worker that is alive ends its calls itself
+            lose_open_of_compaction(compaction_id)
     return True
 
 

@@ -192,7 +192,8 @@ def begin_rebuild(conversation_id: UUID) -> int | None:
         state = load_state(conversation_id)
         if is_breaker_open(state, unseen=True) or is_over_budget(state):
             return None
-        if not is_permitted(compactions.choose_writer(conversation), conversation.owner_id):
+        writer = compactions.choose_writer(conversation)
+        if not is_permitted(conversation, writer, counted_for=conversation.owner_id):
             return None
         planned = Plan(_read_covered(conversation, gap), state.context.messages)
         return compactions.begin(

@@ -14,13 +14,13 @@ from django.utils import timezone
 from agent.compaction.policy import BACKGROUND, Attempt, Origin, Trigger, find_breaker_end
 from agent.context.shortening.pruning import Pruning
 from agent.engine import find_pause_to_use, wants_preparation
-from agent.messages import Usage
 from chat import metrics
 from chat.engine.state import RequestState, load_state
 from chat.models import Compaction, Conversation, Turn
 from chat.queries import summary_versions
 from chat.services.summary import compactions
 from chat.services.turns import asking
+from spending.totals import add_up
 
 log = structlog.get_logger(__name__)
 
@@ -75,7 +75,7 @@ def _begin(state: RequestState, trigger: Trigger, *, within: int = 0) -> int | N
             or summary_versions.find_ready(conversation)
             or is_breaker_open(state, unseen=True)
             or is_over_budget(state)
-            or not asking.is_permitted(compactions.choose_writer(conversation))
+            or not asking.is_permitted(conversation, compactions.choose_writer(conversation))
         ):
             return None
         planned = summary_versions.plan_for(state, trigger)
@@ -99,7 +99,8 @@ def is_over_budget(state: RequestState) -> bool:
         conversation=state.conversation,
         created_at__gt=day_ago,
     )
-    used = sum(Usage.from_api(usage).total for usage in rows.values_list("usage", flat=True))
+    totals = add_up("compaction", list(rows.values_list("pk", flat=True)))
+    used = sum(total.tokens for total in totals.values())
     if used < most:
         return False
     metrics.NOT_PREPARED.inc()

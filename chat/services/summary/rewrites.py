@@ -26,13 +26,13 @@ def begin_rewrite(compaction_id: int, *, by: int | None = None) -> int:
     background: the id of the new one. It counts for `by`, the id of the user who wants it, or else
     for the conversation's owner.
 
-    Refused for versions that are not current, while a turn runs, where the model is switched off,
-    and above the limits.
+    Refused for versions that are not current, while a turn runs, where the model is barred, and
+    above the limits.
     """
     with transaction.atomic():
         old, conversation = lock_current(compaction_id)
         writer = compactions.choose_writer(conversation)
-        asking.permit(by or conversation.owner_id, writer)
+        asking.permit(conversation, writer, counted_for=by or conversation.owner_id)
         compactions.discard_preparations(conversation)  # one is written at a time
         return _begin(old, conversation).pk
 
@@ -52,7 +52,7 @@ def open_rewrite_turn(compaction_id: int, *, holder: str) -> CompactionTurn:
                 RefusalCode.NOT_CURRENT,
                 gettext("Only a summary that was written by rule can be tried again."),
             )
-        asking.permit(None, compactions.choose_writer(conversation))  # `begin_turn` counts
+        asking.permit(conversation, compactions.choose_writer(conversation))
         turn = begin_turn(conversation, Turn.Kind.COMPACT, holder)
         return CompactionTurn(turn, _begin(old, conversation, turn.pk).pk)
 

@@ -24,8 +24,9 @@ from agent.compaction.policy import Extent, Method, Origin, Reason, Trigger
 from agent.context.summary import SEPARATOR
 from agent.messages import sanitise_text
 from chat.engine import model_server
+from chat.engine.model_profiles import load_profile
 from chat.engine.recent_messages import to_agent_message
-from chat.engine.rights import is_switched_off
+from chat.engine.rights import explain_barred
 from chat.engine.state import load_state
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Turn
@@ -60,14 +61,14 @@ def open_compaction_turn(
     there is a focus or it reads too little, or more than a gentle one would.
 
     Refused while another turn runs, where there is too little to summarise, and where the model
-    that would write is switched off.
+    is barred.
     """
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().of(user).get(pk=conversation_id)
         refuse_if_busy(conversation)
         state = load_state(conversation_id)
         planned = summary_versions.plan_or_refuse(state, extent)
-        asking.permit(None, compactions.choose_writer(conversation))  # `begin_turn` counts
+        asking.permit(conversation, compactions.choose_writer(conversation))
         turn = begin_turn(conversation, Turn.Kind.COMPACT, holder, focus=focus)
         ready = not focus and summary_versions.find_ready_by_hand(state, planned, extent)
         if ready and (swapped := compactions.commit_ready(state)):
@@ -96,8 +97,8 @@ def open_model_switch(
     conversation_id: UUID, *, old_model: str, holder: str
 ) -> CompactionTurn | None:
     """After a switch of models: where the new one cannot take the conversation, compact it with
-    the old one, as a turn like `/compact`; with the new one, in parts, where the old one was
-    switched off. None: it fits, or there is too little to summarise."""
+    the old one, as a turn like `/compact`; with the new one, in parts, where the old one may not
+    answer any more. None: it fits, or there is too little to summarise."""
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
         refuse_if_busy(conversation)
@@ -112,7 +113,9 @@ def open_model_switch(
             Trigger.MODEL_SWITCH,
             turn_id=turn.pk,
             previous=state.conversation.compaction,
-            model="" if is_switched_off(old_model) else old_model,
+            model=""
+            if explain_barred(conversation.owner_id, load_profile(old_model))
+            else old_model,
         )
     return CompactionTurn(turn, compaction.pk)
 

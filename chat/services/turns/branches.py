@@ -23,7 +23,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import BranchChanged, Event, MessageDeleted
 from chat.queries import tree
-from chat.services.library import attachments
+from chat.services.library import attachments, shares, traces
 from chat.services.library.conversations import (
     load_conversation,
     lock_message,
@@ -140,6 +140,7 @@ def delete_message(user: User, conversation_id: UUID, message_id: int) -> bool:
     with transaction.atomic():
         conversation, message = lock_message(user, conversation_id, message_id)
         refuse_if_hidden(message)
+        traces.forget_later([conversation.pk])
         gone = _with_results(message)
         last = not conversation.messages.filter(
             active=True, position__gt=gone[-1].position
@@ -217,6 +218,7 @@ def _choose_summary(conversation: Conversation, *, before: int | None = None) ->
 def _remove(message: Message) -> None:
     """Take a message out of the tree: its children become its parent's."""
     message.children.update(parent=message.parent)
+    shares.end_before(message)
     files = list(message.attachments.values_list("pk", flat=True))
     message.delete()
     attachments.discard_unused(Attachment.objects.filter(pk__in=files))

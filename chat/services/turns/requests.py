@@ -15,7 +15,7 @@ from agent.context.shortening.previews import find_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, decide_sent_cuts, next_step
 from agent.errors import AgentError, ErrorCode
 from chat.db.rows import read_row, save_row, update_row
-from chat.engine import model_server, rights
+from chat.engine import model_server
 from chat.engine.model_profiles import load_profile
 from chat.engine.recent_messages import find_prompt_before
 from chat.engine.state import RequestState, load_state_for
@@ -24,6 +24,7 @@ from chat.models import Conversation, Message, Turn
 from chat.models.notices import Notice
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
+from chat.services.calls import BookedCall, book_call
 from chat.services.library import attachments, memories, projects
 from chat.services.library.conversations import (
     create_conversation,
@@ -46,16 +47,19 @@ from chat.services.turns.turns import (
     make_prompt,
     set_notice,
 )
+from spending.calls import CallDetails
+from spending.models import ModelCall
 
 
 @dataclass(frozen=True)
 class AnswerStart:
-    """A context to send, with the row of its answer; or, with a trigger, to compact first, and
-    what to keep then in particular."""
+    """A context to send, with the row of its answer and the call that is booked for it; or, with a
+    trigger, to compact first, and what to keep then in particular."""
 
     turn: Turn
     state: RequestState
     message: Message | None = None
+    call: BookedCall | None = None
     compact: Trigger | None = None
     focus: str = ""
 
@@ -197,24 +201,25 @@ def open_answer_turn(
 
 
 def open_next_request(turn_id: int, *, may_compact: bool = True) -> AnswerStart:
-    """`open_request` for a turn that runs. Raises TurnEnded, and AgentError where the model was
-    switched off meanwhile."""
+    """`open_request` for a turn that runs. Raises TurnEnded, and AgentError where the model may not
+    answer any more."""
     try:
         with transaction.atomic():
             return open_request(lock_turn(turn_id), may_compact=may_compact)
-    except Refused as refusal:
-        raise AgentError(ErrorCode.UNKNOWN_MODEL, rights.SWITCHED_OFF) from refusal
+    except asking.ModelBarred as refusal:
+        raise AgentError(ErrorCode.UNKNOWN_MODEL, refusal.words) from refusal
 
 
 def open_request(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     """Before each request of a turn: load the context, make room in it where that takes no wait,
-    and unless it needs a compaction first, open the row of the answer; one that the turn opened
-    before is used again.
+    and unless it needs a compaction first, open the rows of the answer and of the model call; an
+    answer that the turn opened before is used again.
 
-    The caller's transaction holds the turn. Refused where its model is switched off.
+    The caller's transaction holds the turn, and ends with this. Refused where its model may not
+    answer.
     """
     profile = load_profile(turn.answering_model)
-    asking.refuse_if_off(profile)
+    asking.refuse_if_barred(turn.conversation, profile)
     if turn.status == Turn.Status.QUEUED:
         projects.refresh_parts(turn.conversation, profile)
         memories.refresh_memory_text(turn.conversation, profile)
@@ -227,14 +232,30 @@ def open_request(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     message = None if turn.status == Turn.Status.QUEUED else find_open_answer(turn.pk)
     if message is None:
         head = find_head(state.conversation)
-        message = append_answer(state.conversation, head, turn, asked=state.used)
+        message = append_answer(state.conversation, head, turn)
         _mark_cut(state)
         group, created = conversation_group(turn.conversation_id), message
         emit_later(group, lambda: from_rows.message_created(created))
         if turn.status == Turn.Status.RUNNING:  # between two rounds of tools
             emit(group, from_rows.context_usage(state))
     update_row(Turn, {"status": Turn.Status.RUNNING}, pk=turn.pk)
-    return AnswerStart(turn, state, message)
+    return AnswerStart(turn, state, message, _book(turn, state, message))
+
+
+def _book(turn: Turn, state: RequestState, message: Message) -> BookedCall:
+    """Open the row of the call that the request is, for the owner of the conversation."""
+    conversation, messages = state.conversation, state.context.messages
+    after_tools = any(block["type"] == "tool_result" for block in messages[-1].blocks)
+    details = CallDetails(
+        conversation.owner_id,
+        ModelCall.Kind.TOOL_ROUND if after_tools else ModelCall.Kind.ANSWER,
+        state.profile.name,
+        conversation=conversation.pk,
+        turn=turn.pk,
+        message=message.pk,
+    )
+    most = state.limits.max_tokens
+    return book_call(details, state.profile, state.used, most, state.context.cache_ttl)
 
 
 def _mark_cut(state: RequestState) -> None:

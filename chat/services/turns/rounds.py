@@ -24,6 +24,7 @@ from chat.services.turns.turns import (
     find_open_answer,
     lock_turn,
 )
+from spending.calls import end_call
 
 STOPPED = "The tool was stopped before it returned a result."
 
@@ -44,6 +45,8 @@ def close_round(turn_id: int, ending: TurnOutcome, refused: Collection[CallResul
             save_row(message, "calls")
         group = conversation_group(turn.conversation_id)
         emit_later(group, lambda: from_rows.message_created(message))
+        if ending.call:
+            end_call(ending.call)
 
 
 def store_call_end(message_id: int, result: CallResult) -> None:

@@ -13,7 +13,9 @@ from django.utils.translation import gettext_noop
 from agent.errors import AgentError, ErrorCode
 from chat.db.threads import UNAVAILABLE
 from chat.models import Compaction, Message, Turn
+from chat.services import calls
 from chat.services.library import attachments, conversations, memories
+from chat.services.people import retention
 from chat.services.summary import compactions
 from chat.services.turns import endings, leases
 from chat.services.turns.endings import TurnOutcome
@@ -40,17 +42,20 @@ SHORTEST_WAIT = 0.5  # seconds between two tries of a row that cannot be ended
 
 def sweep() -> int:
     """End turns and compactions whose lease has run out: a turn is interrupted with its text kept,
-    a compaction fails. Delete conversations and facts that were deleted and not restored, temporary
-    ones and unsent files after a day, and proposals for the memory after two weeks. Safe to run
-    anywhere at any time; returns how many it ended. A row that fails is logged and does not hold up
-    the others.
+    a compaction fails. End model calls that nobody waits for any more. Delete conversations and
+    facts that were deleted and not restored, temporary ones and unsent files after a day, proposals
+    for the memory after two weeks, and now and then what is older than the retention allows. Safe
+    to run anywhere at any time; returns how many it ended. A row that fails is logged and does not
+    hold up the others.
     """
     return (
         _end_abandoned()
+        + _each("calls", ["open"], lambda _: calls.lose_abandoned())
         + _each("conversation", conversations.find_abandoned(), conversations.delete_abandoned)
         + _each("attachments", ["unsent"], lambda _: attachments.delete_unsent())
         + _each("memories", ["forgotten"], lambda _: memories.delete_forgotten())
         + _each("memory proposals", ["old"], lambda _: memories.delete_old_proposals())
+        + _each("retention", ["old"], lambda _: retention.delete_old())
     )
 
 
@@ -86,7 +91,7 @@ def interrupt_all_of(holder: str, but: Collection[int] = ()) -> int:
 
 
 def interrupt(turn_id: int, error: AgentError = INTERRUPTED) -> bool:
-    """End one turn as interrupted, with the text and the cost of its last checkpoint, if its lease
+    """End one turn as interrupted, with the text and the usage of its last checkpoint, if its lease
     is over."""
     try:
         with transaction.atomic():
@@ -100,7 +105,9 @@ def interrupt(turn_id: int, error: AgentError = INTERRUPTED) -> bool:
                 usage=message.usage if message else None,
                 error=error,
             )
-            return endings.end_turn(turn_id, ending) is not None
+            ended = endings.end_turn(turn_id, ending) is not None
+            calls.lose_open_of_turn(turn_id)
+            return ended
     except UNAVAILABLE:
         raise
     except Exception:

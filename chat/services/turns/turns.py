@@ -13,9 +13,9 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from accounts.policies import load_all_rights
 from agent.authorship.quoted import Range
-from agent.messages import Block, Usage, plain_text, sanitise_text
-from agent.model.unreported import mark
+from agent.messages import Block, plain_text, sanitise_text
 from chat.db.rows import Values, insert_row, read_row, update_row
 from chat.db.threads import UNAVAILABLE
 from chat.engine.model_server import get_counter
@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 LEASE_SHARE = 0.8  # share of LEASE_SECONDS
 
 
-# An answer that is being written: the id of its message, its text, what counts its cost so far.
+# An answer that is being written: the id of its message, its text, what counts its usage so far.
 Unstored = tuple[int, str, Callable[[], dict[str, Any] | None]]
 
 
@@ -193,23 +193,28 @@ def void_thinking(turn_id: int) -> None:
 
 
 def checkpoint(turn_ids: Sequence[int], texts: Sequence[Unstored]) -> set[int]:
-    """Store the text of the answers of the turns that a process runs, and what those have cost so
+    """Store the text of the answers of the turns that a process runs, and what those have used so
     far.
 
-    Returns the ids of turns that must stop: they were asked to, their owner was disabled, or they
-    were deleted. A turn that a sweep took for dead goes on, and its whole answer will be stored;
+    Returns the ids of turns that must stop: they were asked to, their owner was disabled or may not
+    use the model any more, or they were deleted. A turn that a sweep took for dead goes on, and its whole answer will be stored;
     but not beside the next turn of its conversation.
     """
     mine = Turn.objects.filter(pk__in=turn_ids)
-    if rows := [_checkpoint_row(*each) for each in texts]:
-        _store_texts(rows)
+    if texts:
+        _store_texts([_checkpoint_row(*each) for each in texts])
     others = Turn.objects.filter(conversation=OuterRef("conversation"), status__in=Turn.ACTIVE)
     wanted = mine.filter(
         Q(status__in=Turn.ACTIVE) | ~Exists(others),
         stop_requested=False,
         conversation__owner__is_active=True,
     )
-    return set(turn_ids) - set(wanted.values_list("pk", flat=True))
+    rows = [*wanted.values_list("pk", "conversation__owner", "model", "conversation__model")]
+    rights = load_all_rights({owner_id for _, owner_id, _, _ in rows})
+    going_on = {
+        pk for pk, owner_id, once, usual in rows if rights[owner_id].may_use_model(once or usual)
+    }
+    return set(turn_ids) - going_on
 
 
 # Once a second for every running answer: the ORM would take 0.3 ms more for each.
@@ -324,16 +329,8 @@ def append_message(
     return message
 
 
-def append_answer(
-    conversation: Conversation,
-    head: Message | None,
-    turn: Turn,
-    *,
-    asked: int = 0,
-) -> Message:
-    """The empty row of an answer. `asked`: the estimated tokens of the request that goes out for
-    it, so that they are booked if this process dies before its first checkpoint."""
-    request = Usage(input_tokens=asked)
+def append_answer(conversation: Conversation, head: Message | None, turn: Turn) -> Message:
+    """The empty row of an answer."""
     return append_message(
         conversation,
         head,
@@ -341,5 +338,4 @@ def append_answer(
         role=Message.Role.ASSISTANT,
         status=Message.Status.STREAMING,
         model=turn.model or conversation.model,
-        usage=mark(request, request_known=False) if asked else None,
     )

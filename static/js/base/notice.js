@@ -26,8 +26,11 @@ export function hideNotice() {
 }
 
 /** The line above the notices: how the connection stands. */
-export function showBanner(...content) {
-  const banner = $("#connection-banner");
-  banner.replaceChildren(...content);
-  banner.hidden = !banner.textContent;
+export const showBanner = (...content) => showBannerIn("#connection-banner", ...content);
+
+/** One of the page's lines, which goes where it has no content. */
+export function showBannerIn(selector, ...content) {
+  const line = $(selector);
+  line.replaceChildren(...content);
+  line.hidden = !line.textContent;
 }

@@ -37,7 +37,10 @@ export function remember(text, done) {
 }
 
 async function store(text, done) {
-  const response = await post($("#memories-link").href, { text, conversation: shownId() });
+  const response = await post($("#settings-link").dataset.memoriesUrl, {
+    text,
+    conversation: shownId(),
+  });
   if (!response)
     return showNotice(gettext("The fact could not be saved. Your text is kept; try again."));
   showNotice((await response.text()).slice(0, LONGEST_ANSWER), { info: response.ok });

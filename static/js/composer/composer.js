@@ -220,12 +220,13 @@ export class Composer {
   }
 
   /** The server is busy: what this tab sent begins after `before` others. Told every second. */
-  waits({ client_id: clientId, before }) {
+  waits({ client_id: clientId, before, why }) {
     if (clientId && clientId === this.delivery.pending?.client_id) this.delivery.expectAnswer();
     this.#say(
-      before
-        ? gettext("The server is busy: {count} before you. Your text is kept.", { count: before })
-        : gettext("The server is busy: you are next. Your text is kept."),
+      why ||
+        (before
+          ? gettext("The server is busy: {count} before you. Your text is kept.", { count: before })
+          : gettext("The server is busy: you are next. Your text is kept.")),
     );
   }
 

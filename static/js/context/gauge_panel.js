@@ -1,8 +1,9 @@
-// The panel behind the ring: what fills the context, and what it cost.
+// The panel behind the ring: what fills the context. What it cost comes with the rest of the panel
+// when that opens.
 
 import { $, make } from "../base/dom.js";
-import { gettext, ngettext } from "../base/gettext.js";
-import { money, tokens } from "../base/numbers.js";
+import { gettext } from "../base/gettext.js";
+import { tokens } from "../base/numbers.js";
 import { levelOf, percentOf, readiness, triggerOf, waits } from "./usage.js";
 
 const PARTS = [
@@ -29,7 +30,6 @@ function plan(usage) {
 export function drawPanel(usage) {
   drawBar(usage, percentOf(usage.ratio));
   drawWords(usage, levelOf(usage));
-  drawTotals(usage.totals ?? {});
 }
 
 /** The bar of parts with the tick of the trigger, and its legend. */
@@ -70,18 +70,4 @@ function drawWords(usage, level) {
   ]
     .join(" ")
     .trim();
-}
-
-function drawTotals(totals) {
-  const { input_tokens: input = 0, output_tokens: output = 0, cost = 0 } = totals;
-  const { compactions = 0, compaction_cost: extra = 0 } = totals;
-  const rows = [
-    [gettext("Tokens in, all requests"), tokens(input)],
-    [gettext("Tokens out"), tokens(output)],
-    [gettext("Cost so far"), money(cost)],
-    [ngettext("{count} compaction", "{count} compactions", compactions), money(extra)],
-  ];
-  $("#gauge-totals").replaceChildren(
-    ...rows.flatMap(([label, value]) => [make("dt", {}, label), make("dd", {}, value)]),
-  );
 }

@@ -6,13 +6,15 @@
 
 import { announce } from "../base/dom.js";
 import { gettext } from "../base/gettext.js";
-import { showBanner, showNotice } from "../base/notice.js";
+import { showBanner, showBannerIn, showNotice } from "../base/notice.js";
 import { refreshSidebar } from "../list/sidebar.js";
 import { forgetCitations } from "../navigation/citations.js";
 
 const OF_A_LOCK = ["snapshot", "CompressionStarted", "CompressionProgress", "CompressionCompleted"];
 // Refusals of what the page offers only where it knows no better.
 const NEWS_TO_THE_PAGE = ["conversation_busy", "nothing_to_stop"];
+
+const ANNOUNCED = 2500; // ms after which no process shows the announcement before
 
 const ENDS = {
   completed: gettext("Response complete"),
@@ -204,6 +206,8 @@ const HANDLERS = {
   "conversation.updated": conversationUpdated,
   "conversation.deleted": conversationDeleted,
   "projects.changed": refreshSidebar,
+  "budget.state": (_, frame) => showBannerIn("#budget-line", frame.text),
+  "announcement.changed": () => setTimeout(refreshSidebar, ANNOUNCED),
   "site.state": (_, frame) => showBanner(frame.text),
 };
 

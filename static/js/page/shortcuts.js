@@ -65,6 +65,7 @@ export function startShortcuts({
     if (event.defaultPrevented || event.isComposing || $(":modal")) return;
     const act = () => {
       if (control && key === "/") openHelp();
+      else if (control && key === ",") $("#settings-link").click();
       else if (control && event.shiftKey && key === "o") $("#new-chat").click();
       else if (control && event.shiftKey && key === "l" && onOutline) onOutline();
       else if (control && !event.shiftKey && key === "k") onSearch();

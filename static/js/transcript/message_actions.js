@@ -54,7 +54,8 @@ export class Messages {
     const rewrite = (model) => this.#act(id, "regenerate", { model });
     const remove = () => openDialog(this.#address(id, "delete"));
     const leaveOut = () => this.#leaveOut(id);
-    openMessageMenu(button, { rewrite, leaveOut, remove });
+    const share = () => openDialog(`${this.url}../shares/?through=${id}`);
+    openMessageMenu(button, { rewrite, leaveOut, share, remove });
   }
 
   /** Ask whether to leave a message out, or to put it back. */

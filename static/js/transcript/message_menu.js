@@ -5,8 +5,8 @@ import { gettext } from "../base/gettext.js";
 import { placeBeside } from "../base/placement.js";
 
 /** `rewrite(model)` asks another model for an answer, `leaveOut()` whether the context shall do without the message, or
- * have it again, `remove()` whether it shall go. */
-export function openMessageMenu(button, { rewrite, leaveOut, remove }) {
+ * have it again, `share()` for whom the conversation up to it, `remove()` whether it shall go. */
+export function openMessageMenu(button, { rewrite, leaveOut, share, remove }) {
   const isLeftOut = "leftOut" in button.closest("article").dataset;
   const entries = [
     ...findOtherModels(button.dataset.model).map(({ value, label }) => ({
@@ -17,6 +17,7 @@ export function openMessageMenu(button, { rewrite, leaveOut, remove }) {
       words: isLeftOut ? gettext("Put back into the context") : gettext("Leave out of the context"),
       act: leaveOut,
     },
+    { words: gettext("Share up to here"), act: share },
     { words: gettext("Delete message"), act: remove, danger: true },
   ];
   const details = $(".details", button.parentNode);

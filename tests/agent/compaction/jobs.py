@@ -53,7 +53,7 @@ def job(
     context = Context(
         model="claude-test", limits=limits, messages=list(messages), **values.pop("context", {})
     )
-    writer = Model("claude-test", limits, Prices(input=2.0, cache_read=0.1))
+    writer = Model("claude-test", limits, Prices.of(input=2.0, cache_read=0.1))
     defaults: dict[str, Any] = {
         "chapters": [],
         "used": 5_000,

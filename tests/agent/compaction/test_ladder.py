@@ -407,7 +407,7 @@ def test_the_price_of_a_transcript_is_in_tokens_of_the_model_that_reads_it(clien
 
     def chosen(factor: float) -> str:
         limits = replace(LIMITS, factor=Factor(factor, 0))
-        reader = Model("claude-summary", limits, Prices(input=2.0))
+        reader = Model("claude-summary", limits, Prices.of(input=2.0))
         return choose(job(client, warm=True, used=30_000, writer=reader)).method
 
     assert [chosen(1.0), chosen(3.0)] == ["serialised", "warm prefix"]
@@ -459,7 +459,7 @@ async def test_no_bad_summariser_is_asked_more_than_three_times(
 ) -> None:
     """Where all four methods ask differently, and there are many chapters."""
     small = Limits(window=16_000, max_output=4_000, budget=16_000, factor=Factor(1.0, 0))
-    reader = Model("claude-test", small, Prices(input=0.001))
+    reader = Model("claude-test", small, Prices.of(input=0.001))
     long = [user(n, f"Part {n}. " + "word " * 5_000) for n in range(9, 13)]
     history = [*long, assistant(13, "ok"), user(14)]
     chapters = [Chapter(chapter(), n, n) for n in range(1, 9)]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from decimal import Decimal
 from html import unescape
 from typing import Any
 
@@ -14,7 +15,6 @@ from django.http import HttpResponse
 from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
 from pytest_django.asserts import assertInHTML
 
 from agent.compaction.chapters.chapter import Chapter, WrittenPart
@@ -24,6 +24,7 @@ from agent.compaction.writing.job import WrittenSummary
 from agent.messages import Usage
 from chat.admin import base
 from chat.admin import conversations as conversations_admin
+from chat.admin.base import short_id
 from chat.admin.compaction_filters import STATES, WRITTEN
 from chat.admin.explanations import OCCASION_EXPLANATIONS
 from chat.db.threads import in_db
@@ -39,7 +40,6 @@ from demo.mind.models import ListedModel
 from tests.chat.factories import (
     MODEL,
     add_messages,
-    change_messages,
     hand_in,
     make_compaction,
     make_conversation,
@@ -48,6 +48,7 @@ from tests.chat.factories import (
     make_turn,
     make_user,
 )
+from tests.spending.factories import make_call
 
 HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 BIG = ("compressed_context", "system_prompt", '"blocks"', '"chapters"', '"audit"')
@@ -56,9 +57,21 @@ LISTS = ("conversation", "project", "message", "compaction", "turn", "modelprofi
 pytestmark = pytest.mark.django_db
 
 
+class Reader(Client):
+    """A browser whose person gives a reason wherever one is asked."""
+
+    def get(self, path: str, *args: Any, **options: Any) -> Any:
+        response = super().get(path, *args, **options)
+        if "admin/chat/reason.html" not in {each.name for each in response.templates}:
+            return response
+        assert self.post(path, {"reason": "Asked for help"}).status_code == 302
+        return super().get(path, *args, **options)
+
+
 @pytest.fixture
-def staff(client: Client) -> Client:
-    """A browser in which an administrator is signed in."""
+def staff() -> Client:
+    """A browser in which an administrator is signed in, who says why they read."""
+    client = Reader()
     client.force_login(make_user("root", admin=True))
     return client
 
@@ -106,17 +119,10 @@ def test_lists_send_a_normal_user_to_the_sign_in(client: Client, model: str) -> 
     assert reverse("admin:login") in response["Location"]
 
 
-@pytest.mark.parametrize("model", LISTS)
+@pytest.mark.parametrize("model", ["project", "memory", "provider", "mcpserver"])
 def test_lists_are_forbidden_to_staff_without_permission(client: Client, model: str) -> None:
     client.force_login(make_user(staff=True))
     assert client.get(list_url(model)).status_code == 403
-
-
-def test_pages_are_forbidden_to_staff_without_permission(client: Client) -> None:
-    conversation = make_conversation(messages=4)
-    rows = [conversation, make_compaction(conversation), conversation.messages.first()]
-    client.force_login(make_user(staff=True))
-    assert {client.get(page_url(row)).status_code for row in rows} == {403}
 
 
 def test_nobody_adds_edits_or_deletes_what_services_write(staff: Client) -> None:
@@ -134,7 +140,7 @@ def test_nobody_adds_edits_or_deletes_what_services_write(staff: Client) -> None
 def test_a_project_is_shown_with_how_much_it_holds(staff: Client) -> None:
     owner = make_user("ada")
     project = projects.create_project(owner, "Sea trip")
-    make_conversation(owner, project=project, title="Day 1")
+    member = make_conversation(owner, project=project)
     memories.remember_fact(owner.pk, "Hidden fact", Memory.Source.USER, project_id=project.pk)
     (row,) = listed(staff, "project")
     assert row.members == 1
@@ -142,13 +148,15 @@ def test_a_project_is_shown_with_how_much_it_holds(staff: Client) -> None:
     assert "Hidden fact" not in page
     members = list_url("conversation") + f"?project__id__exact={project.pk}"
     assert members in page
-    assert "Day 1" in html(staff.get(members))
+    assert short_id(member.pk) in html(staff.get(members))
 
 
-def test_viewing_does_not_include_revert_or_rerun(client: Client) -> None:
+def test_viewing_does_not_include_revert_or_rerun() -> None:
     compaction = make_compaction(conversation := make_conversation(messages=4))
+    client = Reader()
     client.force_login(make_user(staff=True, may=["view_compaction"]))
     page = html(client.get(page_url(compaction)))
+    assert "Messages it covered" in page
     assert "Revert…" not in page
     assert "Write again…" not in page
     for action in ("revert", "rerun"):
@@ -165,34 +173,23 @@ def test_the_start_page_tells_what_was_spent_and_what_failed_with_links_to_it(
     staff: Client,
 ) -> None:
     conversation = make_conversation(messages=6)
-    make_compaction(conversation, through=2, usage=Usage(12_000, 800))
+    make_call("0.036", state="lost")
+    make_call("0", state="open", bound=Decimal("0.8"))
     slow = make_compaction(conversation, through=4)
     later = slow.created_at + timedelta(seconds=90)
     Compaction.objects.filter(pk=slow.pk).update(finished_at=later)
     turn = make_turn(conversation, status=Turn.Status.FAILED)
     page = html(staff.get(reverse("admin:index")))
-    assert "$0.0360" in page
+    assert "≈ $0.0360" in page
+    assert "hold up to $0.8000 more" in page
     report = page[page.index('id="site-report"') : page.index('id="content-main"')]
     links = [unescape(link) for link in re.findall(r'href="(.*?)"', report)]
-    shown = [list(staff.get(link).context["cl"].result_list) for link in links]
-    assert shown == [[conversation]] * 4 + [[turn], [slow]]
-
-
-def test_the_start_page_tells_who_spent_what_in_which_month(staff: Client) -> None:
-    ada, ben = (make_conversation(owner=make_user(name), messages=4) for name in ("ada", "ben"))
-    now = timezone.localtime()
-    last_month = now.replace(day=1) - timedelta(days=1)
-    long_ago = now - timedelta(days=150)
-    change_messages(ada.messages.filter(number=2), cost=1.25)
-    change_messages(ada.messages.filter(number=4), cost=2.0, created_at=last_month)
-    change_messages(ben.messages.filter(number=2), cost=4.5)
-    change_messages(ben.messages.filter(number=4), cost=99.0, created_at=long_ago)
-    Compaction.objects.filter(pk=make_compaction(ada, through=2).pk).update(cost=0.5)
-    page = " ".join(html(staff.get(reverse("admin:index"))).split())
-    table = page[page.index('id="report-people"') : page.index('id="report-faults"')]
-    assert f"{now:%b %Y}" in table
-    cells = re.findall(r"(?:<a [^>]*>|<td[^>]*>)([^<]+)<", table)
-    assert cells == ["ben", "$4.50", "$0", "$0", "ada", "$1.75", "$2.00", "$0"]
+    charts = [link for link in links if "charts" in link]
+    assert [html(staff.get(link)).count("≈ $0.0360") > 0 for link in charts] == [True] * 3
+    shown = [
+        list(staff.get(link).context["cl"].result_list) for link in links if link not in charts
+    ]
+    assert shown == [[conversation]] * 3 + [[turn], [slow]]
 
 
 def test_a_compaction_explains_its_status_trigger_and_method(staff: Client) -> None:
@@ -239,9 +236,9 @@ def test_the_start_page_names_the_version(staff: Client) -> None:
     assert f"Everlong {VERSION}" in html(staff.get(reverse("admin:index")))
 
 
-def test_the_report_is_for_those_who_may_see_what_it_is_of(client: Client) -> None:
-    client.force_login(make_user(staff=True, may=["view_conversation", "view_turn"]))
-    assert "site-report" not in html(client.get(reverse("admin:index")))
+def test_the_report_is_for_operators_too(client: Client) -> None:
+    client.force_login(make_user(staff=True))
+    assert "site-report" in html(client.get(reverse("admin:index")))
 
 
 # --- Conversations --------------------------------------------------------------------------------
@@ -254,7 +251,17 @@ def test_conversations_show_owner_usage_and_compactions(staff: Client) -> None:
     add_messages(conversation, ["And now?"])
     add_messages(conversation, ["Later."], usage={"input_tokens": 49_000, "output_tokens": 1_000})
     page = html(staff.get(list_url("conversation")))
-    for shown in ("Photos", "ada", ">large<", ">8<", "50k · 50%", "12k / 800", "$0.0320", ">1<"):
+    assert "Photos" not in page
+    for shown in (
+        short_id(conversation.pk),
+        "ada",
+        ">large<",
+        ">8<",
+        "50k · 50%",
+        "12k / 800",
+        "$0.0320",
+        ">1<",
+    ):
         assert shown in page, shown
 
 
@@ -311,10 +318,10 @@ def test_context_is_what_the_messages_count_where_no_report_can_be_believed(
     assert ("far too few tokens" in page) == bool(reported)
 
 
-def test_search_finds_title_owner_and_id(staff: Client) -> None:
+def test_search_finds_owner_and_id_and_no_title(staff: Client) -> None:
     ada, bob = make_user("ada"), make_user("bob")
     first, second = make_conversation(ada, title="Photos"), make_conversation(bob, title="Taxes")
-    assert listed(staff, "conversation", q="photo") == [first]
+    assert listed(staff, "conversation", q="photo") == []
     assert listed(staff, "conversation", q="bob") == [second]
     assert listed(staff, "conversation", q=str(first.pk)) == [first]
     assert listed(staff, "conversation", q="nothing") == []
@@ -374,8 +381,10 @@ def test_messages_are_filtered_and_searched_within_a_conversation(staff: Client)
     make_conversation(messages=["apples"], title="Other")
     first, second = conversation.messages.order_by("number")
     assert listed(staff, "message", conversation=conversation.pk) == [second, first]
+    staff.get(page_url(conversation))
     assert listed(staff, "message", conversation=conversation.pk, q="apple") == [first]
-    assert listed(staff, "message", q="fruit") == [second, first]
+    assert listed(staff, "message", q=conversation.owner.username) == [second, first]
+    assert listed(staff, "message", q="fruit") == []
     assert listed(staff, "message", q="apples") == []  # texts only within a conversation
     assert listed(staff, "message", conversation="no-id") == []
 
@@ -436,7 +445,7 @@ def test_compactions_are_searched_and_filtered(staff: Client) -> None:
     bob = make_conversation(make_user("bob"), messages=6, title="Taxes")
     first = make_compaction(ada, trigger=Compaction.Trigger.AUTO)
     second = make_compaction(bob)
-    assert listed(staff, "compaction", q="photos") == [first]
+    assert listed(staff, "compaction", q="photos") == []
     assert listed(staff, "compaction", q="bob") == [second]
     assert listed(staff, "compaction", q=str(ada.pk)) == [first]
     assert listed(staff, "compaction", trigger__exact="auto") == [first]
@@ -534,12 +543,13 @@ def test_revert_asks_first(staff: Client) -> None:
     assertInHTML('<button type="submit" name="action" value="revert">Revert…</button>', page)
     confirm = html(ask(staff, "revert", compaction))
     assert "Revert this summary?" in confirm
-    assert "Photos" in confirm
+    assert "Photos" not in confirm
+    assert short_id(conversation.pk) in confirm
     conversation.refresh_from_db()
     assert conversation.compaction == compaction
 
 
-def test_revert_moves_the_pointer_back_and_is_logged(staff: Client) -> None:
+def test_revert_moves_the_pointer_back_and_is_recorded(staff: Client) -> None:
     conversation = make_conversation(messages=8)
     first = make_compaction(conversation, "## Overview\n\n- First", through=3)
     second = make_compaction(conversation, "## Overview\n\n- Second")
@@ -551,7 +561,7 @@ def test_revert_moves_the_pointer_back_and_is_logged(staff: Client) -> None:
     assert conversation.compressed_context == first.summary
     assert conversation.compaction_held
     history = reverse("admin:chat_compaction_history", args=[second.pk])
-    assert "Reverted" in html(staff.get(history))
+    assert "revert" in html(staff.get(history, follow=True))
 
 
 def test_revert_of_several_goes_from_the_newest_backwards(staff: Client) -> None:

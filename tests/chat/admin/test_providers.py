@@ -47,7 +47,7 @@ def test_a_new_provider_is_checked_and_its_key_is_shown_nowhere(
     pages = [response, staff.get(change(provider)), staff.get(list_url(Provider))]
     pages += [
         staff.get("/admin/"),
-        staff.get(reverse("admin:chat_provider_history", args=[provider.pk])),
+        staff.get(reverse("admin:chat_provider_history", args=[provider.pk]), follow=True),
     ]
     for page in pages:
         assert page.status_code == 200

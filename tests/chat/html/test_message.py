@@ -11,6 +11,7 @@ from django.core.cache import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat.html import kept
 from chat.html.divider import render_divider
 from chat.html.figures import format_tokens
 from chat.html.message import MOST_ROWS, render_message
@@ -48,8 +49,8 @@ def message(
     *blocks: Any, role: str = "assistant", turn: Turn | None = None, **fields: Any
 ) -> Message:
     values = {"pk": 7, "number": 3, "position": 2, "status": "complete", "created_at": NOON}
+    values["conversation"] = Conversation(pk=uuid4(), model="m")
     return Message(
-        conversation=Conversation(pk=uuid4(), model="m"),
         role=role,
         blocks=list(blocks),
         turn=turn,
@@ -277,20 +278,38 @@ def test_a_notice_is_shown_with_the_answer():
 
 
 def test_a_finished_message_is_rendered_once():
-    first = render_message(message(text("one")))
-    assert render_message(message(text("two"))) == first
+    first = message(text("one"))
+    again = message(text("two"), conversation=first.conversation)
+    html = render_message(first)
+    assert render_message(again) == html
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_conversation_had_in_the_cache_goes_with_it():
+    first, second = message(text("one")), message(text("one"))
+    for each in (first, second):
+        render_message(each)
+    kept.forget_later([first.conversation_id])
+    first.blocks = second.blocks = [text("another")]
+    assert "another" in render_message(first)
+    assert "one" in render_message(second)
 
 
 def test_a_running_message_is_rendered_each_time():
-    assert "one" in render_message(message(text("one"), status="streaming"))
-    assert "two" in render_message(message(text("two"), status="streaming"))
-    assert "three" in render_message(message(text("three")))
+    row = message(text("one"), status="streaming")
+    assert "one" in render_message(row)
+    row.blocks = [text("two")]
+    assert "two" in render_message(row)
+    row.blocks, row.status = [text("three")], "complete"
+    assert "three" in render_message(row)
 
 
 def test_a_cached_message_follows_its_turn():
-    assert "Too busy" in render_message(message(status="failed", turn=failed()))
+    first = message(status="failed", turn=failed())
+    assert "Too busy" in render_message(first)
     turn = Turn(kind="answer", status="failed", notice="cut", error=failed().error)
-    assert "length limit" in render_message(message(status="failed", turn=turn))
+    again = message(status="failed", turn=turn, conversation=first.conversation)
+    assert "length limit" in render_message(again)
 
 
 # --- Divider --------------------------------------------------------------------------------------

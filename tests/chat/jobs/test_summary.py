@@ -20,7 +20,6 @@ from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage
 from agent.model.reply import Reply
-from agent.model.unreported import OpenCall, Spent
 from chat import metrics, tasks
 from chat.engine import model_server as llm
 from chat.engine.state import load_state
@@ -32,12 +31,15 @@ from chat.models import Compaction, Conversation, Turn
 from chat.queries import preview
 from chat.queries.outline import load_outline
 from chat.queries.summary_versions import plan_for
+from chat.services.ledgers import JobLedger
 from chat.services.summary import compaction_jobs, compactions, preparations, rewrites, summaries
-from chat.services.turns import charges, sweep
+from chat.services.turns import sweep
 from demo.api.protocol import ScriptedReply, text
 from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
+from spending.models import ModelCall
+from spending.totals import Total, add_up_one
 from tests.chat.counts import read_count
 from tests.chat.factories import (
     HOLDER,
@@ -74,10 +76,14 @@ def opened(talk: Conversation) -> int:
     return summaries.open_compaction_turn(talk.owner, talk.pk, focus="", holder=HOLDER)[1]
 
 
-def books(talk: Conversation, pk: int) -> tuple[float, float]:
-    """What the compaction cost, by its own row and by its conversation's."""
-    talk.refresh_from_db()
-    return Compaction.objects.get(pk=pk).cost, talk.compaction_cost
+def bill(pk: int) -> Total:
+    """What a compaction has cost."""
+    return add_up_one("compaction", pk)
+
+
+def kinds() -> list[tuple[str, str]]:
+    """The kinds and states of the calls, in the order in which they were opened."""
+    return list(ModelCall.objects.order_by("pk").values_list("kind", "state"))
 
 
 # --- Charges --------------------------------------------------------------------------------------
@@ -91,13 +97,11 @@ def test_a_rejected_summary_is_charged_with_all_its_calls(
     work(pk)
     compaction = Compaction.objects.get(pk=pk)
     assert compaction.status == Status.FAILED
-    assert compaction.usage is not None
     calls = len(model_server.script.requests)
     assert calls == MOST_REJECTED
-    assert compaction.usage["input_tokens"] > 3_000 * calls
-    cost, total = books(talk, pk)
-    assert cost == total > 0
-    assert talk.input_tokens == compaction.usage["input_tokens"]
+    assert kinds() == [("summary", "settled"), *[("correction", "settled")] * (calls - 1)]
+    assert bill(pk).request_tokens > 3_000 * calls
+    assert bill(pk).dollars == add_up_one("conversation", talk.pk).summary_dollars > 0
 
 
 def test_a_stream_that_breaks_off_is_charged_as_far_as_it_was_reported(
@@ -319,9 +323,9 @@ def test_where_the_server_cannot_count_a_probe_does_and_is_charged(
     summary, probe = script.requests
     assert probe.body["max_tokens"] == 16
     assert "# Conversation Summary" in probe.system_text
-    assert compaction.usage is not None
-    assert compaction.usage["output_tokens"] > 16
-    assert compaction.usage["input_tokens"] > 1_234 + 3_000
+    assert bill(pk).output_tokens > 16
+    assert bill(pk).request_tokens > 1_234 + 3_000
+    assert kinds() == [("summary", "settled"), ("count", "settled"), ("probe", "settled")]
 
 
 def test_without_that_setting_the_estimate_has_to_do(
@@ -409,7 +413,7 @@ def test_the_preview_names_the_method_that_runs(
     row = Compaction.objects.get(pk=pk)
     assert (seen.method, row.method) == (method, method), row.error
     assert row.audit["dollars"].get(method, 0.0) == pytest.approx(
-        seen.cost - (seen.tokens_after * 2.5e-6 if method == Method.WARM_PREFIX else 0.0)
+        float(seen.cost) - (seen.tokens_after * 2.5e-6 if method == Method.WARM_PREFIX else 0.0)
     )
 
 
@@ -433,13 +437,13 @@ def test_a_summary_model_can_have_a_server_and_a_key_of_its_own(
     work(pk)
     assert Compaction.objects.get(pk=pk).status == Status.COMPLETED
     Conversation.objects.filter(pk=talk.pk).update(title_edited=False)
-    talk.refresh_from_db()
-    cost, of_compactions = talk.cost, talk.compaction_cost
+    before = add_up_one("conversation", talk.pk)
     tasks.suggest_title(str(talk.pk))
     talk.refresh_from_db()
     assert talk.title == "A title"
-    assert talk.cost > cost, "a title costs too"
-    assert talk.compaction_cost == of_compactions
+    after = add_up_one("conversation", talk.pk)
+    assert after.dollars > before.dollars, "a title costs too"
+    assert after.summary_dollars == before.summary_dollars
     assert model_server.script.requests == []
     (counted,) = model_server.script.count_requests
     assert counted.body["model"] == talk.model, "its context is counted where it will be sent"
@@ -471,7 +475,7 @@ def test_a_providers_conversation_is_summarised_and_named_by_its_own_server(
         work(pk)
         compaction = Compaction.objects.get(pk=pk)
         assert (compaction.status, compaction.model) == (Status.COMPLETED, "local::shared")
-        assert compaction.cost > 0
+        assert bill(pk).dollars > 0
         Conversation.objects.filter(pk=talk.pk).update(title_edited=False)
         tasks.suggest_title(str(talk.pk))
         talk.refresh_from_db()
@@ -509,12 +513,9 @@ def test_a_summary_that_is_cancelled_before_its_server_says_anything_costs_its_r
         assert gate.reached.wait(PATIENCE)
         assert compactions.cancel(talk.pk)
         done.result(10)
-    usage = Compaction.objects.get(pk=pk).usage
-    assert usage is not None
-    assert usage["estimated"] == "all"
-    assert usage["input_tokens"] > 3_000
-    cost, total = books(talk, pk)
-    assert cost == total > 0
+    assert bill(pk).is_estimated
+    assert bill(pk).request_tokens > 3_000
+    assert bill(pk).dollars > 0
 
 
 def test_what_a_killed_worker_had_spent_is_charged_and_once_only(talk: Conversation) -> None:
@@ -523,47 +524,30 @@ def test_what_a_killed_worker_had_spent_is_charged_and_once_only(talk: Conversat
     assert task is not None
     block = {"type": "text", "text": "lorem ipsum " * 500}
     request = Request(talk.model, 100, [], [{"role": "user", "content": [block]}])
-    spent = Spent()
-    spent.open.append(OpenCall(request, Reply()))
-    assert compaction_jobs.keep_spent(pk, spent)
-    assert books(talk, pk)[1] == 0, "not charged yet"
+    ledger, reply = JobLedger(compaction_jobs.describe_calls(task)), Reply()
+    async_to_sync(ledger.open)(request, reply)
+    assert bill(pk) == Total(), "it has not ended yet"
+    reply.written.add("lorem ipsum")
+    ledger.keep_progress()
     Compaction.objects.filter(pk=pk).update(lease_expires=timezone.now() - timedelta(seconds=9))
     assert sweep.sweep() == 1
-    cost, total = books(talk, pk)
-    assert cost == pytest.approx(total)
-    assert total > 0
+    lost = bill(pk)
+    assert lost.is_estimated
+    assert lost.request_tokens > 1_000
+    assert lost.output_tokens > 0
     # The worker was not dead, but late.
-    reported = Spent([(talk.model, Usage(input_tokens=2_000, output_tokens=50))])
-    compaction_jobs.charge_compaction(task.compaction, reported)
-    cost, total = books(talk, pk)
-    assert cost == pytest.approx(total)
-    assert (talk.input_tokens, talk.output_tokens) == (2_000, 50)
-
-
-def test_a_call_that_begins_while_a_heartbeat_adds_up_waits_for_the_next_one(
-    talk: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The heartbeat runs in another thread than the calls: a preparation failed once for it."""
-    spent, load_profiles = Spent(), charges.load_profiles
-
-    def load_while_a_call_begins(names: set[str]) -> Any:
-        message = {"role": "user", "content": [{"type": "text", "text": "lorem ipsum"}]}
-        spent.open.append(OpenCall(Request(talk.model, 100, [], [message]), Reply()))
-        return load_profiles(names)
-
-    monkeypatch.setattr(charges, "load_profiles", load_while_a_call_begins)
-    assert charges.add_up(spent) == (Usage(), 0)
-    monkeypatch.undo()
-    assert charges.add_up(spent)[0].input_tokens > 0
+    reply.usage, reply.complete = Usage(input_tokens=2_000, output_tokens=50), True
+    async_to_sync(ledger.end)(reply, None)
+    assert not bill(pk).is_estimated
+    assert (bill(pk).request_tokens, bill(pk).output_tokens) == (2_000, 50)
 
 
 def test_a_title_that_breaks_off_is_charged(talk: Conversation, model_server: DemoServer) -> None:
     Conversation.objects.filter(pk=talk.pk).update(title_edited=False)
     model_server.script.cut("A title of many words")
     tasks.suggest_title(str(talk.pk))
-    talk.refresh_from_db()
-    assert talk.output_tokens > 1
-    assert talk.cost > 0
+    assert add_up_one("conversation", talk.pk).output_tokens > 1
+    assert kinds() == [("title", "lost")]
 
 
 # --- A merge --------------------------------------------------------------------------------------
@@ -641,17 +625,17 @@ def ask_once(talk: Conversation, model_server: DemoServer) -> None:
     """Have the server cache what the last answer was written for."""
     context = load_state(talk.pk).context
     request = assemble(replace(context, messages=context.messages[:-1]))
-    where, spent = llm.load_endpoint(talk.model), Spent()
+    where, replies = llm.load_endpoint(talk.model), list[Reply]()
     model_server.script.reply("Fine.", when=is_chat)
 
     async def ask() -> None:
-        client = llm.new_client(where, spent)
-        await client.complete(request)
+        client = llm.new_client(where)
+        replies.append(await client.complete(request))
         await client.close()
 
     async_to_sync(ask)()
     used = {
-        "input_tokens": spent[0][1].request_tokens,
+        "input_tokens": replies[0].usage.request_tokens,
         "output_tokens": context.messages[-1].tokens,
     }
     change_messages(talk.messages.filter(number=talk.next_number - 1), usage=used)
@@ -714,12 +698,12 @@ def test_the_bill_is_what_the_preview_says(
     row = Compaction.objects.get(pk=pk)
     expected_method = Method.WARM_PREFIX if case == "a warm cache" else methods.get(case)
     assert expected_method in (None, seen.method), row.error
-    about, most = seen.cost - cached, seen.most - cached
-    assert row.cost > 0
+    about, most, cost = float(seen.cost) - cached, float(seen.most) - cached, bill(pk).dollars
+    assert cost > 0
     if WRONG_FORM in replies or BROKEN in replies:
-        assert 0.5 * about < row.cost <= most
+        assert 0.5 * about < cost <= most
     else:
-        assert row.cost == pytest.approx(about, rel=0.25)
+        assert float(cost) == pytest.approx(about, rel=0.25)
         assert about < most
 
 

@@ -1,11 +1,12 @@
 """The queue in front of the beginning of a turn. None of this counts on speed."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 
 from chat import metrics
 from chat.db.threads import in_db
@@ -245,6 +246,35 @@ async def test_a_message_that_waits_is_told_so_and_then_answered(
         assert await in_db(Message.objects.filter(client_id=sent).count) == 0
     await tab.next("message.created", client_id=sent)
     await tab.next("turn.finished", status="completed")
+
+
+def sign_out(chat: Chat) -> None:
+    Session.objects.get(pk=chat.cookie).delete()
+
+
+def disable(chat: Chat) -> None:
+    chat.user.is_active = False
+    chat.user.save()
+
+
+@pytest.mark.parametrize("end", [sign_out, disable])
+async def test_whose_session_ends_while_they_wait_begins_nothing(
+    chat: Chat, end: Callable[[Chat], None]
+) -> None:
+    answer = await chat.last()
+    tab = await chat.open()
+    regenerate = f"/c/{chat.conversation.pk}/messages/{answer.pk}/regenerate/"
+    async with held():
+        posted = asyncio.create_task(chat.http.post(regenerate))
+        tab.send("compact")
+        async with asyncio.timeout(PATIENCE):
+            while runner.admission.count_waiting() < 2:  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0.01)
+        await in_db(end, chat)
+    assert (await posted).status_code == 403
+    await tab.until(lambda: tab.closed_with)
+    assert not await in_db(Turn.objects.exists)
+    assert chat.script.requests == []
 
 
 async def test_a_message_that_waits_while_the_server_stops_is_refused_and_not_stored(

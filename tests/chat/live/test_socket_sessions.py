@@ -16,7 +16,6 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from agent.model.unreported import Spent
 from chat.db.threads import in_db
 from chat.live import consumer, snapshot
 from chat.models import Compaction, Message, Turn
@@ -269,9 +268,9 @@ def running_preparation(chat: Chat) -> Compaction:
 async def test_a_disabled_persons_preparation_ends_at_its_next_heartbeat(chat: Chat) -> None:
     await chat.start([long_text(n) for n in range(1, 7)])
     compaction = await in_db(running_preparation, chat)
-    assert await in_db(compaction_jobs.keep_spent, compaction.pk, Spent())
+    assert await in_db(compaction_jobs.is_wanted, compaction.pk)
     await in_db(disable_by_hand, chat)
-    assert not await in_db(compaction_jobs.keep_spent, compaction.pk, Spent())
+    assert not await in_db(compaction_jobs.is_wanted, compaction.pk)
     await in_db(compaction.refresh_from_db)
     assert compaction.status == Compaction.Status.CANCELLED
 
@@ -293,7 +292,7 @@ async def test_nothing_is_prepared_in_the_pause_of_a_disabled_person(chat: Chat)
     head = (await chat.last()).number
     await in_db(disable_by_hand, chat)
     assert await in_db(preparations.prepare_in_pause, chat.conversation.pk, head) is None
-    await in_db(User.objects.filter(pk=chat.user.pk).update, is_active=True)
+    await in_db(chat.user.save)  # as it was
     assert await in_db(preparations.prepare_in_pause, chat.conversation.pk, head)
 
 

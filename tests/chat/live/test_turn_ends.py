@@ -22,7 +22,6 @@ from django.db import (
 from django.test import Client
 from django.utils import timezone
 
-from agent.messages import Usage
 from chat.db.outages import DATABASE
 from chat.db.threads import AWAY, NO_SPACE, THREADS, UNWRITABLE, explain_unavailable, in_db
 from chat.live.runner import runner
@@ -352,7 +351,6 @@ def test_a_holder_that_was_given_up_stores_the_whole_answer_once(user: Any) -> N
         "completed",
     )
     assert turn.notice == Notice.STORED_LATE
-    assert conversation.input_tokens == Usage(5).request_tokens, "charged once"
 
 
 def test_a_holder_that_was_given_up_stops_for_the_next_turn(user: Any) -> None:

@@ -23,10 +23,14 @@ from tests.chat.factories import (
     make_turn,
     make_user,
 )
+from tests.spending.factories import make_call
 
 pytestmark = [pytest.mark.services, pytest.mark.django_db]
 
-LARGE = ("chat_conversation", "chat_message", "chat_turn", "chat_compaction", "chat_searchentry")
+LARGE = (
+    *("chat_conversation", "chat_message", "chat_turn", "chat_compaction", "chat_searchentry"),
+    "spending_modelcall",
+)
 PEOPLE, CONVERSATIONS, TURNS = 50, 1_500, 8  # of others; turns in each of their conversations
 LONG = 1_000  # turns of ada's conversation
 EXPLAINED = ("SELECT", "UPDATE", "DELETE", "WITH")
@@ -92,6 +96,17 @@ def fill(ada: User) -> Conversation:
         conversation_id=conversation,
         created_at=PAST,
     )
+    call = make_call(user=somebody)
+    copy(
+        "spending_modelcall",
+        of_others,
+        call.pk,
+        id="1000000 + n",
+        opened_at=PAST,
+        user_id=f"1000 + mod(n, {PEOPLE})",
+        conversation=conversation,
+    )
+    make_call(user=ada)
     with connection.cursor() as cursor:
         for table in LARGE:
             cursor.execute(f"ANALYZE {table}")
@@ -172,8 +187,14 @@ def test_no_everyday_statement_reads_a_whole_table(client: Client) -> None:
             reverse("sidebar"),
             reverse("sidebar") + "?q=hello",
             reverse("palette") + "?q=hello",
+            reverse("usage_page"),
+            reverse("usage_calls"),
             "/metrics",
             "/admin/",
+            reverse("admin:spending_charts"),
+            reverse("admin:spending_modelcall_changelist"),
+            reverse("admin:spending_modelcall_changelist") + "?person=ada&state__exact=lost",
+            reverse("admin:spending_modelcall_changelist") + "?kind__exact=probe&o=8",
             *(f"/admin/chat/{name}/" for name in ("conversation", "message", "turn", "compaction")),
             "/admin/chat/project/",
             "/admin/accounts/user/",

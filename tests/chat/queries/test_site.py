@@ -1,6 +1,7 @@
 """What the administration's start page says of the site."""
 
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 import pytest
 from django.db import connection
@@ -8,9 +9,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
-from chat.models import Compaction, Conversation, Message, Turn
-from chat.queries.site import FAULT_DAYS, SLOW_SECONDS, load_days, load_spans
+from chat.models import Compaction, Conversation, Turn
+from chat.queries.site import FAULT_DAYS, SLOW_SECONDS, load_days, load_use
 from tests.chat.factories import make_compaction, make_conversation, make_turn, make_user
+from tests.spending.factories import make_call
 
 pytestmark = [pytest.mark.django_db, pytest.mark.on_both]
 
@@ -21,27 +23,30 @@ def noon() -> datetime:
     return timezone.localtime().replace(hour=12)
 
 
-def talked(owner: User, moment: datetime, dollars: float) -> Conversation:
+def talked(owner: User, moment: datetime) -> None:
     row = make_conversation(owner, messages=2)
     Conversation.objects.filter(pk=row.pk).update(updated_at=moment)
-    row.messages.update(created_at=moment)
-    Message.objects.filter(conversation=row, role="assistant").update(cost=dollars)
-    return row
 
 
-def test_spans_add_up_answers_compactions_and_people(user: User, noon: datetime) -> None:
-    talked(user, noon, 1.0)
-    talked(user, noon - timedelta(days=6), 2.0)
-    talked(make_user(), noon - timedelta(days=7), 4.0)
-    talked(make_user(), noon - timedelta(days=30), 8.0)
-    old = make_compaction(talked(user, noon, 0.0), through=1)
-    Compaction.objects.filter(pk=old.pk).update(cost=0.5, created_at=noon - timedelta(days=6))
-    spans = [(span.days, span.dollars, span.people) for span in load_spans()]
-    assert spans == [(1, 1.0, 1), (7, 3.5, 1), (30, 7.5, 2)]
+def test_use_adds_up_calls_and_people(user: User, noon: datetime) -> None:
+    for days, owner in (0, user), (6, user), (7, make_user()), (30, make_user()):
+        talked(owner, noon - timedelta(days=days))
+    for days, dollars in (0, "1"), (6, "2.5"), (7, "4"), (30, "8"):
+        make_call(dollars, opened_at=noon - timedelta(days=days))
+    found = [(use.days, use.spent.dollars, use.people) for use in load_use()]
+    assert found == [(1, 1, 1), (7, Decimal("3.5"), 1), (30, Decimal("7.5"), 2)]
+
+
+def test_what_was_spent_stays_when_conversation_and_account_go(user: User) -> None:
+    row = make_conversation(user)
+    make_call("2", user=user, conversation=row.pk)
+    row.delete()
+    user.delete()
+    assert [use.spent.dollars for use in load_use()] == [2, 2, 2]
 
 
 def test_a_new_site_has_spent_nothing_and_nothing_failed() -> None:
-    assert [(span.dollars, span.people) for span in load_spans()] == [(0.0, 0)] * 3
+    assert [(use.spent.dollars, use.people) for use in load_use()] == [(0, 0)] * 3
     assert [day.faults for day in load_days()] == [0] * FAULT_DAYS
 
 
@@ -63,11 +68,12 @@ def test_days_count_what_failed_and_what_was_slow(user: User, noon: datetime) ->
     assert found == [(2, 0, 0), (0, 0, 0), (1, 1, 1), *[(0, 0, 0)] * (FAULT_DAYS - 3)]
 
 
-def test_the_report_takes_five_statements_and_reads_ranges_of_indexes(user: User) -> None:
-    talked(user, timezone.now(), 1.0)
+def test_the_report_takes_four_statements_and_reads_ranges_of_indexes(user: User) -> None:
+    talked(user, timezone.now())
+    make_call(user=user)
     with CaptureQueriesContext(connection) as captured:
-        load_spans(), load_days()
-    assert len(captured) == 5
+        load_use(), load_days()
+    assert len(captured) == 4
     if connection.vendor == "sqlite":
         for query in captured:
             with connection.cursor() as cursor:

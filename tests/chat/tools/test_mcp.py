@@ -23,7 +23,7 @@ from chat.db.threads import in_db
 from chat.models import Conversation, McpServer, Message, Turn
 from chat.services.turns.rounds import STOPPED
 from demo.api.protocol import text, tool_use
-from tests.chat.factories import make_conversation, make_user
+from tests.chat.factories import make_conversation, make_user, set_policy
 from tests.chat.sockets import PATIENCE, Chat, Tab, sign_in
 from tests.support.job_board import KEY
 from tests.support.mcp_server import BARRED, NAMES, PIXEL
@@ -389,6 +389,23 @@ async def test_a_question_survives_a_reload_and_closes_in_every_tab(
     assert (await other.sync())["questions"] == ""
     decide(third, question, "deny")  # too late
     await third.next("error", code="not_asked")
+
+
+async def test_a_server_that_was_taken_away_while_it_asked_is_not_called(
+    chat: Chat, library: str
+) -> None:
+    await register(chat, library, ask=True)
+    chat.script.reply(find()).reply("Then not.")
+    tab = await chat.open()
+    tab.say("Find Dune")
+    question = await tab.next("question.asked")
+    await in_db(set_policy, chat.user, mcp_servers=["another"])
+    decide(tab, question, "once")
+    await tab.next("turn.finished", status="completed")
+    result = chat.script.requests[-1].messages[-1]  # as text: the tool is not declared any more
+    assert "may not be used any more" in str(result)
+    assert "library__find_book" in names(chat.script.requests[0])
+    assert "library__find_book" not in names(chat.script.requests[1])
 
 
 async def test_a_turn_is_stopped_while_it_waits(chat: Chat, library: str) -> None:

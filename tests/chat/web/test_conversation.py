@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -37,6 +38,7 @@ from tests.chat.factories import (
     make_user,
 )
 from tests.chat.sockets import Chat
+from tests.spending.factories import make_call
 
 
 @pytest.fixture
@@ -541,7 +543,7 @@ def test_metrics_are_for_staff_and_for_who_has_the_token(user: User, settings: A
 def test_metrics_count_turns_compactions_and_degraded_modes(user: User, settings: Any) -> None:
     settings.METRICS_TOKEN = "a-token"
     conversation = make_conversation(owner=user, messages=6)
-    make_compaction(conversation, cost=0.25)
+    make_compaction(conversation)
     make_turn(conversation, status="completed", notice=Notice.TRIMMED)
     make_turn(conversation, status="failed", notice=Notice.SERVERS_LEFT_OUT)
     metrics.REQUEST_REPAIRED.inc()
@@ -557,9 +559,28 @@ def test_metrics_count_turns_compactions_and_degraded_modes(user: User, settings
         'everlong_degraded_turns{mode="servers_left_out"} 1.0',
         'everlong_degraded_turns{mode="compaction_paused"} 0.0',
         f"everlong_compactions{{{labels}}} 1.0",
-        "everlong_compaction_dollars 0.25",
         f"everlong_request_repaired_total {float(repaired)}",
         "# TYPE everlong_request_refused_total counter",
+    ):
+        assert line in lines
+
+
+def test_metrics_tell_what_model_calls_cost_and_hold(db: None, settings: Any) -> None:
+    settings.METRICS_TOKEN = "a-token"
+    make_call("0.5", provider="ours", model="dear")
+    make_call("0.25", kind="summary", state="lost")
+    make_call("4", opened_at=timezone.now() - timedelta(hours=25))
+    make_call("0", state="open", bound=Decimal("0.125"))
+    response = Client().get(reverse("metrics"), headers={"authorization": "Bearer a-token"})
+    lines = response.content.decode().splitlines()
+    for line in (
+        'everlong_model_calls{kind="answer",state="settled"} 1.0',
+        'everlong_model_calls{kind="summary",state="lost"} 1.0',
+        'everlong_model_call_dollars{kind="answer",model="ours::dear"} 0.5',
+        'everlong_model_call_dollars{kind="summary",model="test-model"} 0.25',
+        "everlong_compaction_dollars 0.25",
+        "everlong_open_model_calls 1.0",
+        "everlong_held_dollars 0.125",
     ):
         assert line in lines
 

@@ -90,7 +90,7 @@ def test_the_method_that_is_named_before_is_the_one_that_writes(job: Job) -> Non
 
 def job(**values: object) -> Job:
     history = exchanges(20, 1_000)
-    model = Model("claude-test", LIMITS, Prices(2.0, 10.0, 0.2, 2.5))
+    model = Model("claude-test", LIMITS, Prices.of(2.0, 10.0, 0.2, 2.5))
     made = Context("claude-test", LIMITS, messages=history)
     base = Job(made, Plan(history[:-2], history[-2:]), [], 40_000, Policy(), COUNTER, model, model)
     return replace(base, **values)
@@ -131,7 +131,7 @@ def test_a_warm_prefix_leaves_room_for_what_is_only_estimated(sent: bool, method
     broken_off = [assistant(42, ""), user(43, "And now?")] if sent else []
     made = Context("claude-test", LIMITS, messages=[*exchanges(20, 1_000), prompt, *broken_off])
     limits = replace(LIMITS, window=62_000, budget=62_000, max_output=1_000)
-    own = Model("claude-test", limits, Prices(2.0, 10.0, 0.2, 2.5))
+    own = Model("claude-test", limits, Prices.of(2.0, 10.0, 0.2, 2.5))
     asked = job(
         context=replace(made, limits=limits),
         plan=Plan(made.messages[:41], made.messages[41:]),

@@ -19,7 +19,7 @@ from chat.models import ModelProfile, Provider
 from chat.services.site import model_profiles, providers
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
-from tests.chat.factories import make_profile, make_provider
+from tests.chat.factories import make_profile, make_provider, make_user
 
 KEY = "sk-local-0123456789-wxyz"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,7 +48,7 @@ def test_a_check_fills_in_the_profiles_of_a_providers_models(server: DemoServer)
     assert (profile.provider_id, profile.context_window) == (provider.pk, 64_000)
     assert profile.efforts == [*EFFORTS]
     assert not profile.web_tools
-    names = [row.name for row in list_offered()]
+    names = [row.name for row in list_offered(make_user().pk)]
     assert names == ["shared", "local::org/model:8b", "local::shared"], "one is too small"
     assert load_profile("shared").input_price == 3.0
     assert load_profile("local::shared").context_window == 32_000
@@ -128,12 +128,13 @@ def test_the_sites_own_key_goes_to_no_provider(settings: Any) -> None:
 def test_what_was_said_to_a_provider_goes_to_no_other_one(server: DemoServer, how: str) -> None:
     provider = make_provider("local", server.base_url, key=KEY)
     ask(provider)
-    assert is_offered("local::shared")
+    user = make_user()
+    assert is_offered(user.pk, "local::shared")
     if how == "deleted":
         provider.delete()
     else:
         Provider.objects.update(enabled=False)
-    assert not is_offered("local::shared")
+    assert not is_offered(user.pk, "local::shared")
     with pytest.raises(AgentError, match="Choose another model"):
         load_endpoint("local::shared")
 

@@ -3,6 +3,7 @@ anything."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from decimal import Decimal
 from functools import partial
 
 import pytest
@@ -16,7 +17,6 @@ from agent.compaction.policy import Method, Reason
 from agent.compaction.writing.job import WrittenSummary
 from agent.context.summary import SEPARATOR
 from agent.messages import Usage
-from agent.model.unreported import Spent
 from chat.engine.state import load_state
 from chat.errors import Refused
 from chat.models import Compaction, Conversation, Turn
@@ -26,9 +26,11 @@ from chat.services.turns import branches, endings, requests, sweep, turns
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.turns import NewMessage, TurnEnded
 from chat.signals import compaction_ended, compaction_started
+from spending.totals import add_up_one
 from tests.chat.factories import (
     HOLDER,
     add_messages,
+    book_call,
     change_messages,
     hand_in,
     make_compaction,
@@ -187,11 +189,11 @@ def test_an_ended_compaction_cannot_be_claimed_and_is_not_wanted(
     conversation: Conversation,
 ) -> None:
     compaction = opened(conversation)
-    assert compaction_jobs.keep_spent(compaction.pk, Spent())
+    assert compaction_jobs.is_wanted(compaction.pk)
     assert compactions.fail(compaction.pk, "No.")
     assert compaction_jobs.claim(compaction.pk, PID) is None
-    assert not compaction_jobs.keep_spent(compaction.pk, Spent())
-    assert not compaction_jobs.keep_spent(10**9, Spent())
+    assert not compaction_jobs.is_wanted(compaction.pk)
+    assert not compaction_jobs.is_wanted(10**9)
 
 
 def test_nobody_taking_it_up_fails_it_only_when_the_time_is_over(
@@ -219,9 +221,7 @@ def test_a_completed_compaction_becomes_the_context(
 ) -> None:
     messages = serializers.serialize("json", conversation.messages.order_by("number"))
     job = claimed(conversation)
-    compaction_jobs.charge_compaction(
-        job.compaction, Spent([(conversation.model, Usage(1_000, 100))])
-    )
+    book_call(compaction_jobs.describe_calls(job), Usage(1_000, 100))
     heard = listen(conversation)
     assert complete(job)
     conversation.refresh_from_db()
@@ -231,8 +231,8 @@ def test_a_completed_compaction_becomes_the_context(
     assert conversation.compressed_at == compaction.finished_at
     assert conversation.compaction == compaction
     assert conversation.compactions_completed == 1
-    assert conversation.compaction_cost == pytest.approx((1_000 * 2 + 100 * 10) / 1e6)
-    assert conversation.cost == conversation.compaction_cost
+    total = add_up_one("conversation", conversation.pk)
+    assert total.dollars == total.summary_dollars == Decimal(1_000 * 2 + 100 * 10) / 10**6
     assert compaction.status == Status.COMPLETED
     assert (compaction.worker_pid, compaction.tokens_after) == (PID, 5)
     assert serializers.serialize("json", conversation.messages.order_by("number")) == messages
@@ -512,7 +512,7 @@ def test_a_dead_web_process_takes_its_compaction_with_it(
     Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
     sweep.sweep()
     assert [e["success"] for e in heard.events("CompressionCompleted")] == [False]
-    assert not compaction_jobs.keep_spent(job.compaction.pk, Spent()), "the worker notices"
+    assert not compaction_jobs.is_wanted(job.compaction.pk), "the worker notices"
     assert opened(conversation).status == Status.RUNNING
 
 

@@ -12,7 +12,6 @@ from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.policy import Method, Reason
 from agent.compaction.writing.job import WrittenSummary
 from agent.messages import Usage
-from agent.model.unreported import Spent
 from chat import metrics
 from chat.engine.state import load_state
 from chat.live import waiting
@@ -23,10 +22,14 @@ from chat.queries.summary_versions import plan_for
 from chat.services.summary import compaction_jobs, compactions, preparations, summaries
 from chat.services.turns import endings, requests, sweep
 from chat.services.turns.endings import TurnOutcome
+from spending.calls import CallDetails
+from spending.models import ModelCall
+from spending.totals import add_up_one
 from tests.chat.counts import read_count
 from tests.chat.factories import (
     HOLDER,
     add_messages,
+    book_call,
     change_messages,
     hand_in,
     make_compaction,
@@ -66,7 +69,7 @@ def written(pk: int, text: str = TEXT) -> Compaction:
     numbers = [message.number for message in task.plan.summarise]
     chapters = [*task.chapters, Chapter(text, numbers[0], numbers[-1])]
     result = WrittenSummary(chapters, Method.WARM_PREFIX, Reason.PRICE)
-    compaction_jobs.charge_compaction(task.compaction, Spent([("test", Usage(100, 10))]))
+    book_call(compaction_jobs.describe_calls(task), Usage(100, 10))
     assert hand_in(task, result)
     return Compaction.objects.get(pk=pk)
 
@@ -94,7 +97,8 @@ def test_a_preparation_locks_nothing_and_the_gauge_hears_of_it(user: User, liste
     assert from_rows.context_usage(load_state(conversation.pk)).ready
     conversation.refresh_from_db()
     assert conversation.compaction is None
-    assert conversation.compaction_cost > 0 or conversation.input_tokens == 100
+    assert add_up_one("compaction", compaction.pk).request_tokens == 100
+    assert ModelCall.objects.get().kind == ModelCall.Kind.PREPARATION
 
 
 def test_one_preparation_at_a_time_and_none_while_a_turn_runs(user: User) -> None:
@@ -473,13 +477,15 @@ def test_nothing_is_prepared_over_the_tokens_of_a_day_and_that_is_counted(
     user: User, spent: int, hours: int, prepares: bool
 ) -> None:
     conversation = filled(user, 0.70, compaction_settings={"prepare_budgets": 2})
-    used = Usage(cache_read_input_tokens=spent, output_tokens=1_000).as_dict()
+    used = Usage(cache_read_input_tokens=spent, output_tokens=1_000)
     turn = make_turn(conversation)
     for values in {"trigger": "prepared"}, {"origin": "rebuilt"}, {"trigger": "auto"}:
         make_row(conversation, turn, 2, **values)  # the last one does not count
     Turn.objects.update(status=Turn.Status.COMPLETED)
     ago = timezone.now() - timedelta(hours=hours)
-    Compaction.objects.update(usage=used, created_at=ago, status=Status.CANCELLED)
+    Compaction.objects.update(created_at=ago, status=Status.CANCELLED)
+    for row in Compaction.objects.all():
+        book_call(CallDetails(user.pk, ModelCall.Kind.SUMMARY, row.model, compaction=row.pk), used)
     before = read_count(metrics.NOT_PREPARED)
     assert (preparations.prepare_if_due(load_state(conversation.pk)) is not None) == prepares
     assert read_count(metrics.NOT_PREPARED) - before == (not prepares)

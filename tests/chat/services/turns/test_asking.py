@@ -2,6 +2,7 @@
 causes is counted for them."""
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,12 @@ import pytest
 from django.conf import settings as site
 from django.test import Client
 
-from accounts.models import User
+from accounts.models import GroupPolicy, User
 from agent.compaction.chapters.gaps import GAP
 from agent.compaction.policy import Origin, Trigger
 from chat import tasks
 from chat.db.threads import in_db
-from chat.engine.rights import SWITCHED_OFF
+from chat.engine.rights import NOT_OFFERED, SWITCHED_OFF
 from chat.engine.state import load_state
 from chat.errors import Refused
 from chat.live import enqueuing
@@ -32,6 +33,7 @@ from tests.chat.factories import (
     make_compaction,
     make_conversation,
     make_profile,
+    set_policy,
     work,
 )
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, Chat, long_text
@@ -51,6 +53,7 @@ CLIENTS = {
 }
 QUEUES = {
     "admin/actions.py",
+    "live/budget_news.py",  # mail
     "live/enqueuing.py",
     "live/follow_up.py",
     "live/waiting.py",
@@ -60,6 +63,22 @@ QUEUES = {
 
 def switch_off() -> None:
     ModelProfile.objects.update(enabled=False)
+
+
+def take_away() -> None:
+    for user in User.objects.all():
+        set_policy(user, model_names=["another"])
+
+
+def give_back() -> None:
+    ModelProfile.objects.update(enabled=True)
+    for policy in GroupPolicy.objects.all():
+        policy.delete()
+
+
+# How a model comes not to answer any more, and what is said then.
+BARS = {"switched off": (switch_off, SWITCHED_OFF), "not theirs": (take_away, NOT_OFFERED)}
+of_both = pytest.mark.parametrize(("bar", "words"), BARS.values(), ids=BARS)
 
 
 @pytest.fixture
@@ -97,25 +116,27 @@ def suggest_title(talk: Conversation) -> Callable[[], Any]:
 
 
 ASKING = {each.__name__: each for each in (compact, use_pause, rebuild, suggest_title)}
+NOT_ASKING = {"mail_budget"}
 
 
 def test_every_task_is_tried_here() -> None:
     ours = {name.removeprefix("chat.tasks.") for name in app.tasks if name.startswith("chat.")}
-    assert ours == ASKING.keys()
+    assert ours - NOT_ASKING == ASKING.keys()
 
 
+@of_both
 @pytest.mark.parametrize("name", ASKING)
-def test_a_task_asks_no_model_that_is_switched_off(
-    talk: Conversation, model_server: DemoServer, name: str
+def test_a_task_asks_no_model_that_is_barred(
+    talk: Conversation, model_server: DemoServer, name: str, bar: Callable[[], None], words: str
 ) -> None:
     model_server.script.reply(SUMMARY, always=True)
     run = ASKING[name](talk)
-    switch_off()
+    bar()
     run()
     assert model_server.script.requests == []
-    ModelProfile.objects.update(enabled=True)
+    give_back()
     if name == "compact":  # what has failed stays so
-        assert SWITCHED_OFF in Compaction.objects.latest("pk").error
+        assert Compaction.objects.latest("pk").error
         run = lambda: work(rewrites.begin_rewrite(talk.compactions.first().pk))  # noqa: E731
     run()
     assert model_server.script.requests != [], "it would have asked"
@@ -139,69 +160,78 @@ def test_no_other_module_asks_a_model_or_has_one_asked() -> None:
     assert (clients, queues) == (CLIENTS, QUEUES)
 
 
-# --- A model that is switched off -----------------------------------------------------------------
+# --- A model that may not answer ------------------------------------------------------------------
 
 
-async def test_a_model_that_is_switched_off_takes_no_message_and_the_page_says_what_to_do(
-    chat: Chat,
+@of_both
+async def test_a_model_that_is_barred_takes_no_message_and_the_page_says_what_to_do(
+    chat: Chat, bar: Callable[[], None], words: str
 ) -> None:
     await chat.start(4)
     tab = await chat.open()
     await in_db(make_profile)
-    await in_db(switch_off)
+    await in_db(make_profile, "another")
+    await in_db(bar)
+    await in_db(ModelProfile.objects.filter(name="another").update, enabled=True)
     head = (await chat.last()).number
     tab.say("Still there?")
     refused = await tab.next("error")
-    assert (refused["code"], refused["message"]) == ("model_off", SWITCHED_OFF)
+    assert (refused["code"], refused["message"]) == ("model_off", words)
     messages = Message.objects.filter(conversation=chat.conversation).order_by("number")
     first, answer = await in_db(lambda: list(messages[:2]))
     for address in (f"{first.pk}/edit", f"{answer.pk}/regenerate"):
         response = await chat.http.post(
             f"/c/{chat.conversation.pk}/messages/{address}/", {"text": "Anew"}
         )
-        assert (response.status_code, response.content.decode()) == (422, SWITCHED_OFF)
+        assert (response.status_code, response.content.decode()) == (422, words)
     await in_db(messages.filter(number=head).update, status=Message.Status.INTERRUPTED)
     response = await chat.http.post(f"/c/{chat.conversation.pk}/retry/")
-    assert (response.status_code, response.content.decode()) == (409, SWITCHED_OFF)
+    assert (response.status_code, response.content.decode()) == (409, words)
     assert (await chat.last()).number == head
     page = (await chat.http.get(chat.conversation.get_absolute_url())).content.decode()
-    assert 'id="model-off"' in page
+    assert re.search(r'id="model-off"[^>]*>' + re.escape(words), page)
     assert chat.script.requests == []
+    response = await chat.http.post(f"/c/{chat.conversation.pk}/model/", {"model": "another"})
+    assert response.status_code == 204
+    page = (await chat.http.get(chat.conversation.get_absolute_url())).content.decode()
+    assert 'id="model-off"' not in page
 
 
-async def test_a_model_that_is_switched_off_within_a_turn_gets_no_further_round(
-    chat: Chat, monkeypatch: pytest.MonkeyPatch
+@of_both
+async def test_a_model_that_is_barred_within_a_turn_gets_no_further_round(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, bar: Callable[[], None], words: str
 ) -> None:
     await chat.start(2)
     await in_db(make_profile)
     chat.script.reply([tool_use("recall", {}, "toolu_1")])
 
     def recall(*_: Any) -> list[Any]:
-        switch_off()
+        bar()
         return []
 
     monkeypatch.setattr(memory, "_recall", recall)
     tab = await chat.open()
     tab.say("What do you know?")
     finished = await tab.next("turn.finished", status="failed")
-    assert (finished["error"]["code"], finished["error"]["message"]) == (
-        "unknown_model",
-        SWITCHED_OFF,
-    )
+    error = finished["error"]
+    assert (error["code"], error["message"]) == ("unknown_model", words)
     assert len(chat.script.requests) == 1
 
 
-def test_no_summary_is_asked_of_a_model_that_is_switched_off(talk: Conversation) -> None:
+@of_both
+def test_no_summary_is_asked_of_a_model_that_is_barred(
+    talk: Conversation, bar: Callable[[], None], words: str
+) -> None:
     version = make_compaction(talk, through=2)
     Turn.objects.all().delete()
-    switch_off()
+    bar()
     for ask in (
         lambda: summaries.open_compaction_turn(talk.owner, talk.pk, focus="", holder=HOLDER),
         lambda: rewrites.begin_rewrite(version.pk),
     ):
         with pytest.raises(Refused) as refused:
             ask()
-        assert refused.value.code == "model_off"
+        assert (refused.value.code, refused.value.message) == ("model_off", words)
     assert preparations._begin(load_state(talk.pk), Trigger.PREPARED) is None
 
 

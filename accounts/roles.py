@@ -1,0 +1,26 @@
+"""Who is what on this site. There is always an administrator who can sign in."""
+
+from collections.abc import Collection
+
+from accounts.models import Role, User
+
+
+class LastAdministrator(Exception):
+    """Nobody who could administer the site would be left."""
+
+
+def set_role(user: User, role: Role) -> None:
+    """Make somebody a user, an operator or an administrator; the caller saves. Permissions that
+    were ticked one by one stay."""
+    user.is_superuser = role == Role.ADMINISTRATOR
+    user.is_staff = role != Role.USER
+
+
+def require_administrator_without(leaving: Collection[int]) -> None:
+    """Raises LastAdministrator where nobody else administers the site than those with these ids,
+    who are about to be deleted, disabled or made something else in the caller's transaction. Of two
+    who go at once, the second one waits for the first."""
+    administrators = User.objects.filter(is_superuser=True, is_active=True).order_by("pk")
+    ids = {*administrators.select_for_update().values_list("pk", flat=True)}
+    if ids and ids <= set(leaving):
+        raise LastAdministrator

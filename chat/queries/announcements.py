@@ -1,0 +1,45 @@
+"""What an administrator tells everybody at this moment. Each process reads it every two seconds at
+most, and at once where it was changed there."""
+
+from hashlib import sha256
+from time import monotonic
+from typing import Any
+
+from django.db.models import Q
+from django.db.models.signals import post_delete, post_save
+from django.dispatch import receiver
+from django.utils import timezone
+
+from chat.models import Announcement
+
+KEPT_SECONDS = 2.0
+
+_kept: tuple[float, list[Announcement]] | None = None  # with the time until which it holds
+
+
+def find_current() -> Announcement | None:
+    """The newest that is shown at this moment."""
+    global _kept
+    now = timezone.now()
+    if _kept is None or _kept[0] <= monotonic():
+        rows = Announcement.objects.filter(Q(ends=None) | Q(ends__gt=now))
+        _kept = monotonic() + KEPT_SECONDS, list(rows)
+    return next((row for row in _kept[1] if is_shown(row)), None)
+
+
+def is_shown(row: Announcement) -> bool:
+    """Whether its time has begun and not ended."""
+    now = timezone.now()
+    return (row.begins is None or row.begins <= now) and (row.ends is None or now < row.ends)
+
+
+def make_key(row: Announcement) -> str:
+    """What it is known by in a browser that has put it away: another one if it says something
+    else."""
+    return sha256(f"{row.pk} {row.level} {row.text}".encode()).hexdigest()[:16]
+
+
+@receiver([post_save, post_delete], sender=Announcement)
+def forget(**_: Any) -> None:
+    global _kept
+    _kept = None

@@ -1,0 +1,111 @@
+"""HTTP: what somebody may do with all that is theirs: take it along, see who has read it, delete
+the account."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from allauth.account.decorators import reauthentication_required
+from django.contrib.auth import logout
+from django.contrib.auth.decorators import login_required
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from accounts.deletion import LastAdministrator
+from accounts.doors import login_or_token
+from accounts.models import User
+from accounts.own_data import list_readings
+from accounts.tokens import EXPORT_READ
+from chat.db.threads import in_db
+from chat.models import Attachment, Conversation, Memory, Project
+from chat.queries.account_export import export_account
+from chat.services.people import accounts
+from chat.web.access import get_user, load_user
+
+# Until when an export counts as running from which nothing was heard: its process was killed.
+EXPORT_SECONDS = 120
+
+
+# --- Export ---------------------------------------------------------------------------------------
+
+
+@login_or_token(EXPORT_READ)
+@require_GET
+async def account_export(request: HttpRequest) -> HttpResponseBase:
+    """All of the account as one zip, one at a time; 429 while another one is being sent."""
+    user = await load_user(request)
+    running = f"account-export:{user.pk}"
+    if not await in_db(cache.add, running, 1, EXPORT_SECONDS):
+        words = gettext("An export of your account is being sent already. Wait until it is there.")
+        response = HttpResponse(words, status=429, content_type="text/plain; charset=utf-8")
+        response["Retry-After"] = str(EXPORT_SECONDS)
+        return response
+    name = f"everlong-{timezone.localdate():%Y-%m-%d}.zip"
+    return StreamingHttpResponse(
+        _send(user, running),
+        content_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+async def _send(user: User, running: str) -> AsyncIterator[bytes]:
+    try:
+        async for data in export_account(user):
+            yield data
+            await in_db(cache.touch, running, EXPORT_SECONDS)
+    finally:
+        await in_db(cache.delete, running)
+
+
+# --- Readings -------------------------------------------------------------------------------------
+
+
+@login_required
+@require_GET
+def account_readings(request: HttpRequest) -> HttpResponse:
+    """Who has read something of this person's in the administration: a list for the settings."""
+    context = {"readings": list_readings(get_user(request))}
+    return render(request, "chat/account/readings.html", context)
+
+
+# --- Deletion -------------------------------------------------------------------------------------
+
+
+@login_required
+@reauthentication_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def account_delete(request: HttpRequest) -> HttpResponse:
+    """Ask, with what would go, and delete the account of whoever types its name. Who has not just
+    said who they are, by password or second factor, is asked for that first."""
+    user = get_user(request)
+    context: dict[str, Any] = {"counts": _count(user)}
+    if request.method == "GET":
+        return render(request, "chat/account/delete.html", context)
+    if request.POST.get("name", "").strip() != user.get_username():
+        context["error"] = gettext("This is not the name of your account. Type it as it is shown.")
+        return render(request, "chat/account/delete.html", context, status=422)
+    try:
+        accounts.delete_own_account(user)
+    except LastAdministrator:
+        context["error"] = gettext(
+            "You are the only administrator, without whom nobody could look after this site. Make "
+            "somebody else an administrator first."
+        )
+        return render(request, "chat/account/delete.html", context, status=422)
+    logout(request)
+    return redirect("account_login")
+
+
+def _count(user: User) -> dict[str, int]:
+    """What the account has, for the words of the question."""
+    return {
+        "conversations": Conversation.objects.of(user).count(),
+        "projects": Project.objects.of(user).count(),
+        "files": Attachment.objects.filter(owner=user).count(),
+        "facts": Memory.objects.filter(owner=user).count(),
+    }

@@ -1,0 +1,98 @@
+"""Who gets in where. What is not named here has no rule, and its test fails."""
+
+from collections.abc import Mapping
+
+from accounts.tokens import EXPORT_READ
+from tests.access.addresses import Address
+from tests.access.people import PEOPLE, Role
+from tests.access.verdicts import Verdict
+
+Rule = dict[Role, Verdict]
+
+
+def let_in(*roles: Role, others: Verdict, nobody: Verdict = Verdict.SIGN_IN) -> Rule:
+    """These get in; what happens to `others` who are signed in, and to `nobody`. A disabled person
+    is nobody."""
+    rule = dict.fromkeys(Role, others)
+    rule |= dict.fromkeys((Role.NOBODY, Role.DISABLED), nobody)
+    return rule | dict.fromkeys(roles, Verdict.IN)
+
+
+OWNED = let_in(Role.OWNER, others=Verdict.HIDDEN)
+PERSONAL = let_in(*PEOPLE, others=Verdict.IN)  # each at their own things
+PUBLIC = let_in(*Role, others=Verdict.IN)
+UNKNOWN_TOKEN = let_in(others=Verdict.HIDDEN, nobody=Verdict.HIDDEN)
+NOT_SET_UP = let_in(others=Verdict.HIDDEN)  # personal, but nobody here has it
+STRANGERS = (Role.OWNER, Role.OTHER, Role.OUTSIDER)  # to the administration
+STAFF_ROLES = (Role.OPERATOR, Role.ADMINISTRATOR)
+FIGURES = let_in(*STAFF_ROLES, others=Verdict.REFUSED, nobody=Verdict.REFUSED)
+STAFF = let_in(*STAFF_ROLES, others=Verdict.SIGN_IN)
+ADMINISTRATORS = STAFF | {Role.OPERATOR: Verdict.REFUSED}
+
+# By how an address begins: what belongs to somebody, and old addresses that lead on.
+STARTS: Mapping[str, Rule] = {
+    "c/<uuid:pk>/": OWNED,
+    "projects/<uuid:pk>/": OWNED,
+    "memories/<int:pk>/": OWNED,
+    "memories/proposals/<int:pk>/": OWNED,
+    "attachments/<uuid:pk>/": OWNED,
+    "s/<uuid:pk>/": PERSONAL,
+    "account/social/": PUBLIC,
+}
+# The others, by their names.
+NAMED: Mapping[str, Rule] = {
+    **dict.fromkeys(
+        (
+            *("home", "conversation_create", "conversations_change", "conversations_move"),
+            *("first_model_panel", "first_tool_panel", "memories", "projects"),
+            *("attachment_create", "sidebar", "palette"),
+            *("account_reauthenticate", "account_email"),
+            *("account_change_password", "account_set_password"),
+            *("mfa_index", "mfa_reauthenticate", "mfa_activate_totp"),
+            *("mfa_generate_recovery_codes", "socialaccount_connections", "usersessions_list"),
+        ),
+        PERSONAL,
+    ),
+    **dict.fromkeys(
+        (
+            *("session", "account_login", "account_logout", "account_signup", "account_inactive"),
+            *("account_confirm_login_code", "mfa_authenticate"),  # where one was begun
+            *("account_email_verification_sent", "account_confirm_email"),
+            *("account_reset_password", "account_reset_password_done"),
+            *("account_reset_password_from_key", "account_reset_password_from_key_done"),
+            *("socialaccount_login_cancelled", "socialaccount_login_error", "socialaccount_signup"),
+        ),
+        PUBLIC,
+    ),
+    **dict.fromkeys(("setup", "openid_connect_login", "openid_connect_callback"), UNKNOWN_TOKEN),
+    **dict.fromkeys(
+        ("mfa_deactivate_totp", "mfa_view_recovery_codes", "mfa_download_recovery_codes"),
+        NOT_SET_UP,
+    ),
+    "metrics": FIGURES,
+    "admin:login": STAFF | dict.fromkeys(STRANGERS, Verdict.REFUSED),
+    "admin:logout": PUBLIC,
+    **dict.fromkeys(
+        (
+            *("admin:index", "admin:password_change", "admin:password_change_done"),
+            *("admin:jsi18n", "admin:app_list"),
+        ),
+        STAFF,
+    ),
+    "admin:autocomplete": STAFF | dict.fromkeys(STAFF_ROLES, Verdict.REFUSED),  # of nothing
+    "admin:view_on_site": STAFF | dict.fromkeys(STAFF_ROLES, Verdict.HIDDEN),  # of nothing
+}
+# Of the administration, what an operator sees too: usage, summaries and failures.
+OPERATED = ("admin:chat_compaction_", "admin:chat_turn_")
+TOKENS: Mapping[str, str] = {"export_markdown": EXPORT_READ, "export_json": EXPORT_READ}
+
+
+def find_rule(address: Address) -> Rule | None:
+    """None where nobody has said it. A page of the administration is for administrators, unless
+    more is said."""
+    for start, rule in STARTS.items():
+        if address.route.startswith(start):
+            return rule
+    if address.name in NAMED or not address.route.startswith("admin/"):
+        return NAMED.get(address.name)
+    return STAFF if address.name.startswith(OPERATED) else ADMINISTRATORS
