@@ -10,26 +10,6 @@ from django.db.models import Q
 from accounts.models import Invitation, User
 
 
-class LastAdministrator(Exception):
-    """Nobody could look after the site any more."""
-
-
-def leave_nobody(users: Collection[User]) -> bool:
-    """Whether no administrator is left without these accounts."""
-    administrators = User.objects.filter(is_superuser=True, is_active=True)
-    ids = set(administrators.values_list("pk", flat=True))
-    return bool(ids) and ids <= {user.pk for user in users}
-
-
-def refuse_last_administrator(users: Collection[User]) -> None:
-    """Raises LastAdministrator where `leave_nobody`. In a transaction, in which others that ask the
-    same wait: of two administrators who leave at once, one stays."""
-    administrators = User.objects.filter(is_superuser=True, is_active=True).order_by("pk")
-    list(administrators.select_for_update())
-    if leave_nobody(users):
-        raise LastAdministrator
-
-
 def delete_traces(users: Collection[User]) -> None:
     """Delete what names accounts that are deleted in this transaction and refers to none of them:
     their sessions, the invitations by which they came or that wait for them, and what Django's own

@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from accounts.preferences import keep_user
+from accounts.second_factor import is_missed_by
 from accounts.tokens import PREFIX, find_user_id_by_token
 from accounts.views import too_many_attempts
 
@@ -84,7 +85,7 @@ def _open(request: HttpRequest, scope: str) -> HttpResponse | None:
     token = request.headers["Authorization"].partition(" ")[2].strip()
     user_id = find_user_id_by_token(token, scope)
     user = User.objects.filter(pk=user_id).first() if user_id else None
-    if user is None:
+    if user is None or is_missed_by(user):
         _may_try(request, "wrong_token")
         return _refuse_token(scope)
     if not _may_try(request, "token", key=str(user.pk)):

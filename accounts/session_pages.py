@@ -1,5 +1,7 @@
 """The page of the sessions in which somebody is signed in."""
 
+from typing import Any
+
 from allauth.account.internal.flows.logout import logout
 from allauth.usersessions.models import UserSession
 from django.contrib import messages
@@ -17,7 +19,13 @@ from accounts.sessions import end_other_sessions, end_session, list_sessions
 @login_required
 @require_GET
 def sessions(request: HttpRequest) -> HttpResponse:
-    """Where somebody is signed in, this browser first."""
+    """Where somebody is signed in."""
+    context = {"sessions": describe_sessions(request)}
+    return render(request, "usersessions/usersession_list.html", context)
+
+
+def describe_sessions(request: HttpRequest) -> list[dict[str, Any]]:
+    """Where the person who asks is signed in, this browser first."""
     current = request.session.session_key
     if not UserSession.objects.filter(session_key=current).exists():  # of before an upgrade
         UserSession.objects.create_from_request(request)
@@ -31,8 +39,7 @@ def sessions(request: HttpRequest) -> HttpResponse:
         }
         for each in list_sessions(_person(request))
     ]
-    listed.sort(key=lambda each: not each["is_current"])
-    return render(request, "usersessions/usersession_list.html", {"sessions": listed})
+    return sorted(listed, key=lambda each: not each["is_current"])
 
 
 @login_required

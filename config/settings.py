@@ -300,16 +300,8 @@ REQUIRE_SECOND_FACTOR = env.str("REQUIRE_SECOND_FACTOR", "", ("", "staff", "all"
 
 AUTH_USER_MODEL = "accounts.User"
 # What every operator may in the administration, without a permission that somebody has to give.
-OPERATOR_PERMISSIONS = frozenset(
-    {
-        "chat.view_compaction",
-        "chat.view_conversation",
-        "chat.view_message",
-        "chat.view_modelprofile",
-        "chat.view_turn",
-        "spending.view_modelcall",
-    }
-)
+_LOOKED_AT = ("compaction", "conversation", "message", "modelprofile", "turn")
+OPERATOR_PERMISSIONS = {"spending.view_modelcall", *(f"chat.view_{name}" for name in _LOOKED_AT)}
 # Proxies in front that append to X-Forwarded-For; with 0 that header is not believed.
 TRUSTED_PROXIES = ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXIES", 0)
 

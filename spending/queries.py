@@ -1,5 +1,5 @@
-"""What model calls came to, by whatever one asks: the only place that adds calls up for people.
-Writes nothing."""
+"""What model calls came to by day, person, model or whatever else, for those who pay. What one turn
+or one conversation came to, `spending.totals` tells without the ORM. Writes nothing."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields

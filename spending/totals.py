@@ -79,6 +79,6 @@ def add_up_usage(rows: QuerySet[ModelCall]) -> tuple[Usage, Decimal, bool]:
 
 
 def _read_sums(read: Any, written: Any, cost: Any, summaries: Any, is_estimated: Any) -> Total:
-    """SQLite adds up in floats, which the stored decimals survive: they are rounded as those are."""
+    """SQLite adds up in floats, which are near enough to be rounded to the stored digits."""
     dollars, of_summaries = (quantise(Decimal(str(each))) for each in (cost, summaries))
     return Total(int(read), int(written), dollars, of_summaries, bool(is_estimated))

@@ -7,8 +7,9 @@ import argparse
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from playwright.sync_api import Browser, FilePayload, Page, sync_playwright
@@ -17,7 +18,7 @@ from demo.api.script import Script, is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from tests.support.patience import PATIENCE
 from tests.support.programs import BROWSER, CHROMIUM_ARGUMENTS, require
-from tests.support.server import EverlongProcess, build_site
+from tests.support.server import EverlongProcess, build_site, manage
 
 VOCABULARY = Path(__file__).resolve().parent.parent / "var" / "tiktoken"
 PASSWORD = "a long enough password"
@@ -149,7 +150,8 @@ def answered(page: Page, number: int) -> None:
     page.locator("#send:visible").wait_for()
 
 
-def take_all(studio: Studio, setup_path: str) -> None:
+def take_all(studio: Studio, setup_path: str, fill: Callable[[], object]) -> None:
+    """All pictures. `fill()` stores a year's model calls of a site of fifty people."""
     script = studio.script
     script.reply("Booking service: from cron to queue", when=is_title, always=True)
     with studio.page() as page:
@@ -205,6 +207,16 @@ def take_all(studio: Studio, setup_path: str) -> None:
         say(page, "A question that nobody keeps.")
         answered(page, 1)
         studio.shoot(page, "20-temporary")
+        page.goto(studio.url)
+        sharing(studio, page)
+        fill()
+        for name, path in MONEY_AND_ACCESS.items():
+            page.goto(f"{studio.url}/{path}")
+            if "/reauthenticate/" in page.url:
+                page.fill("[name=password]", PASSWORD)
+                page.keyboard.press("Enter")
+                page.wait_for_url(f"**/{path}")
+            studio.shoot(page, f"27-{name}")
 
 
 def branches(studio: Studio, page: Page) -> None:
@@ -268,7 +280,7 @@ def composing(studio: Studio, page: Page) -> None:
     page.keyboard.press("Escape")
 
 
-SECTIONS = ("general", "memory", "tokens", "sessions", "security")
+SECTIONS = ("general", "memory", "tokens", "sessions", "security", "usage", "data")
 
 
 def settings(studio: Studio, page: Page) -> None:
@@ -288,6 +300,49 @@ def settings(studio: Studio, page: Page) -> None:
     page.get_by_role("button", name="Make the token").click()
     page.locator("#token-new").wait_for()
     studio.shoot(page, "25-settings-token")
+
+
+def sharing(studio: Studio, page: Page) -> None:
+    """The dialog of a conversation's links, and what a link shows."""
+    page.locator("#sidebar-list a", has_text="Booking service").first.click()
+    page.click("#conversation-menu summary")
+    page.locator("#conversation-menu [data-url*=shares]").click()
+    page.locator("#dialog form [type=submit]").first.click()
+    link = page.locator("#dialog input[readonly]").first
+    link.wait_for()
+    studio.shoot(page, "26-shares", "#dialog-title")
+    page.goto(link.input_value())
+    studio.shoot(page, "26-shared")
+
+
+# Made of a year's model calls, where they show any.
+MONEY_AND_ACCESS = {
+    "usage": "usage/",
+    "password": "account/password/change/",
+    "second-factor": "account/2fa/",
+    "authenticator-app": "account/2fa/totp/activate/",
+    "passkeys": "account/2fa/webauthn/",
+    "sessions": "account/sessions/",
+    "delete-account": "account/delete/",
+    "admin": "admin/",
+    "admin-charts": "admin/spending/modelcall/charts/",
+    "admin-calls": "admin/spending/modelcall/",
+    "admin-budgets": "admin/spending/budget/",
+    "admin-accounts": "admin/accounts/user/",
+    "admin-account": "admin/accounts/user/1/change/",
+    "admin-groups": "admin/auth/group/",
+    "admin-group": "admin/auth/group/1/change/",
+    "admin-invitation": "admin/accounts/invitation/add/",
+    "admin-announcement": "admin/chat/announcement/add/",
+    "admin-audit": "admin/accounts/auditentry/",
+}
+FILL = """
+from accounts.models import User
+from spending.models import ModelCall
+from tests.spending.year import fill_year
+fill_year(20_000)
+ModelCall.objects.filter(user__username="person00").update(user=User.objects.get(username="ada"))
+"""
 
 
 def compact(studio: Studio, page: Page) -> None:
@@ -345,7 +400,8 @@ def main() -> None:
     directory: Path = parser.parse_args().directory
     directory.mkdir(parents=True, exist_ok=True)
     with running_site() as (server, model, browser):
-        take_all(Studio(directory, browser, server.url, model.script), server.setup_path)
+        fill = partial(manage, server.environment, "shell", "--command", FILL)
+        take_all(Studio(directory, browser, server.url, model.script), server.setup_path, fill)
     print(f"Screenshots are in {directory}.")
 
 

@@ -204,11 +204,11 @@ class Client:
         request = self._as_cached(request)
         await asyncio.to_thread(self._check, request)
         reply = Reply()
-        async with _ended(ledger, reply):
-            async with aclosing(self.stream(request, ledger, reply)) as stream:
-                async for events in stream:
-                    for event in events:
-                        reply.apply(event)
+        stream = self.stream(request, ledger, reply)
+        async with _ended(ledger, reply), aclosing(stream):
+            async for events in stream:
+                for event in events:
+                    reply.apply(event)
         require_end(reply)
         return reply
 

@@ -17,6 +17,7 @@ from django.http import HttpRequest
 from accounts.models import Role, User
 from accounts.roles import LastAdministrator, require_administrator_without, set_role
 from chat.admin.base import PricedChangeList, column
+from chat.admin.handing_over import HandsOver
 from chat.admin.holds import HoldingAdmin
 from chat.html.figures import format_money
 from chat.models import Attachment, Conversation, Memory, Message
@@ -48,10 +49,11 @@ class AccountForm(UserChangeForm):
 
 
 @admin.register(User)
-class AccountAdmin(HoldingAdmin, UserAdmin):
+class AccountAdmin(HandsOver, HoldingAdmin, UserAdmin):
     """Accounts, with what each has cost."""
 
     form = AccountForm
+    actions = (*HandsOver.actions, *HoldingAdmin.actions)
     list_display = (
         "username",
         "email",
@@ -138,12 +140,10 @@ class AccountAdmin(HoldingAdmin, UserAdmin):
 
     @staticmethod
     def _delete(users: Sequence[User]) -> None:
-        with transaction.atomic():
-            try:  # the page has told it, but somebody else may have gone meanwhile
-                require_administrator_without([user.pk for user in users])
-            except LastAdministrator as error:
-                raise PermissionDenied(LAST) from error
+        try:
             accounts.delete_accounts(users)
+        except LastAdministrator as error:  # the page has said so, but others may have gone since
+            raise PermissionDenied(LAST) from error
 
 
 def _is_administrator(request: HttpRequest) -> bool:

@@ -23,6 +23,7 @@ from chat.admin.base import (
     short_id,
 )
 from chat.admin.compactions import SUMMARY_ROW, make_table_row
+from chat.admin.handing_over import HandsOver
 from chat.admin.holds import HoldingAdmin
 from chat.admin.reading import PrivateAdmin
 from chat.engine.state import load_state, load_states
@@ -56,7 +57,8 @@ class MeteredChangeList(NarrowChangeList):
 
 
 @admin.register(Conversation)
-class ConversationAdmin(HoldingAdmin, PrivateAdmin):
+class ConversationAdmin(HandsOver, HoldingAdmin, PrivateAdmin):
+    actions = (*HandsOver.actions, *HoldingAdmin.actions)
     list_display = (
         "label",
         "owner_name",

@@ -86,7 +86,8 @@ class GroupForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         stored = GroupPolicy.objects.filter(group=self.instance.pk).first()
         policy = stored or GroupPolicy()
-        models = [(each.name, str(each)) for each in ModelProfile.objects.order_by("name")]
+        profiles = ModelProfile.objects.order_by("name")
+        models = [(each.name, f"{each.name}: {each}") for each in profiles]
         tools = [(name, WORDS[name]) for name in (*TOOL_GROUPS, WEB)]
         servers = [(name, name) for name in McpServer.objects.values_list("name", flat=True)]
         for name, known in zip(CHOICES, (models, tools, servers), strict=True):
@@ -171,7 +172,9 @@ class PolicyGroupAdmin(GroupAdmin):
         if row._state.adding:
             return "Put people into a group on the page of their account."
         url = reverse("admin:accounts_user_changelist", query={"groups__id__exact": row.pk})
-        return format_html('<a href="{}">{} people</a>', url, row.user_set.count())
+        count = row.user_set.count()
+        words = "1 person" if count == 1 else f"{count} people"
+        return format_html('<a href="{}">{}</a>', url, words)
 
     def save_model(self, request: HttpRequest, obj: Group, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

@@ -8,12 +8,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from chat.admin.base import OWNER, OwnerFilter, column, list_url, moment_column, short_id
+from chat.admin.handing_over import HandsOver
 from chat.admin.reading import PrivateAdmin
 from chat.models import Conversation, Project
 
 
 @admin.register(Project)
-class ProjectAdmin(PrivateAdmin):
+class ProjectAdmin(HandsOver, PrivateAdmin):
     list_display = ("label", "owner_name", "conversations_count", "archived", "changed")
     list_select_related = ("owner",)
     list_only = ("owner__username", "archived", "changed_at")

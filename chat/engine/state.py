@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 
+from accounts.policies import load_all_rights
 from agent.compaction.policy import ContextLoad, Policy, Trigger, find_trigger
 from agent.context.assemble import Context, Size
 from agent.context.request import CACHE_SECONDS, Ttl, choose_cache_ttl, count_bridged
@@ -133,10 +134,11 @@ def load_state(conversation_id: UUID) -> RequestState:
 
 
 def load_states(ids: Collection[UUID]) -> dict[UUID, RequestState]:
-    """`load_state` of several conversations, those that are gone left out: in four queries, one
+    """`load_state` of several conversations, those that are gone left out: in five queries, one
     more for each model, and those that `read_recent_messages` and MCP servers need for single
     ones. What is read is not kept: it would take the place of what is in use."""
     rows = list(Conversation.objects.filter(pk__in=ids))
+    load_all_rights({row.owner_id for row in rows})  # `declare_tools` asks for each
     profiles = {name: load_profile(name) for name in {row.model for row in rows}}
     recent = read_recent_messages(rows)
     return {row.pk: load_state_for(row, profiles[row.model], recent[row.pk]) for row in rows}

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from django.utils.translation import gettext
 
+from agent.messages import Usage
 from chat.engine.model_profiles import has_prices, load_profiles
 from chat.html.figures import format_cost, format_money, format_seconds, format_tokens
 from chat.models import Message, ModelProfile
@@ -53,4 +54,6 @@ def _describe_price(profile: ModelProfile, total: Total) -> str:
     """What was free is told from what nobody knew the price of."""
     if total.dollars:
         return format_cost(total.dollars, about=total.is_estimated)
-    return format_money(total.dollars) if has_prices(profile) else gettext("price unknown")
+    used = Usage(total.request_tokens, total.output_tokens)
+    free = has_prices(profile) and not profile.price(used)
+    return format_money(total.dollars) if free else gettext("price unknown")

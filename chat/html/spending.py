@@ -3,7 +3,7 @@ of days."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import TypeVar
 
@@ -13,9 +13,11 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
 
+from chat.html.budget_words import describe_amount, describe_spent
 from chat.html.figures import format_money, format_tokens
 from chat.html.moments import format_day
-from spending.models import ModelCall
+from spending.budgets import BudgetState
+from spending.models import ModelCall, Period
 from spending.queries import Sums, total
 from spending.spans import Span, begin_of
 
@@ -77,6 +79,40 @@ def format_spent(sums: Sums) -> str:
 def name_month(month: Span) -> str:
     """`November 2026`"""
     return date_format(month.first, "F Y")
+
+
+# --- Budgets --------------------------------------------------------------------------------------
+
+_NAMES = {
+    (False, Period.DAY): gettext_lazy("Your budget for today"),
+    (False, Period.MONTH): gettext_lazy("Your budget for this month"),
+    (True, Period.DAY): gettext_lazy("The site’s budget for today"),
+    (True, Period.MONTH): gettext_lazy("The site’s budget for this month"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLine:
+    """A budget in words, and how much of it is spent and held, in per cent."""
+
+    name: str
+    spent: str
+    held: str
+    left: str
+    resets_at: datetime
+    share: int
+
+
+def describe_budget(state: BudgetState) -> BudgetLine:
+    used = state.spent + state.held
+    return BudgetLine(
+        str(_NAMES[state.user_id is None, state.period]),
+        describe_spent(state),
+        describe_amount(state.unit, state.held) if state.held else "",
+        describe_amount(state.unit, state.left),
+        state.resets_at,
+        min(100, int(100 * used / state.limit)) if state.limit else 100,
+    )
 
 
 # --- Tables ---------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from django.utils.translation import activate, gettext, gettext_noop
 from accounts.models import User
 from accounts.sessions import find_user_id
 from chat.db.outages import DATABASE, LAYER
+from chat.db.rows import read_values
 from chat.db.threads import MISFIT, UNAVAILABLE, explain_unavailable, in_db
 from chat.errors import RefusalCode, Refused
 from chat.live import consent, snapshot
@@ -112,14 +113,14 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         activate(choose_language(self.scope))
         self._context = copy_context()
         self._doubt = asyncio.Event()
-        self._signed_out = False
+        self._closed = False
         extensions = self.scope.get("extensions") or {}
         self._outbox = Outbox(extensions.get(WRITE, lambda frame: False), self.send)
         self.user = self.scope["user"]
         self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
         await self.accept()
         if not self.scope["user"].is_authenticated:
-            self._signed_out = True
+            self._closed = True
             await self.close(SIGNED_OUT)
             return
         if schema.watch.misfit:
@@ -138,12 +139,12 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         with self._outbox.hold():  # news come after the snapshot
             await self._join()
             # Not earlier: it would miss what ends the session in between.
-            if not await self._is_signed_in():
+            if not await self._has_access():
                 return
             await self._send_snapshot()
             if LAYER.is_ongoing:
                 await self._send_state()
-        self._start(self._watch_session())
+        self._start(self._watch_access())
 
     async def _join(self) -> None:
         self._layer = get_channel_layer()
@@ -169,44 +170,56 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         else:
             self._outbox.put(event["frame"])
 
-    async def _watch_session(self) -> None:
-        """Check the session where something may have ended it, and every 30 s anyway."""
-        while not self._signed_out:
+    async def _watch_access(self) -> None:
+        """Check the access where something may have ended it, and every 30 s anyway."""
+        while not self._closed:
             with suppress(TimeoutError):
                 async with asyncio.timeout(RECHECK_SECONDS):
                     await self._doubt.wait()
             self._doubt.clear()
             try:
-                await self._is_signed_in()
+                await self._has_access()
             except Exception:  # a database that is away must not end the checks
                 log.exception("session could not be checked")
 
-    async def _is_signed_in(self) -> bool:
-        """Whether the session still holds; where it does not, the socket is closed."""
+    async def _has_access(self) -> bool:
+        """Whether the session still holds, and the conversation is still the user's; where it is
+        not so, the socket is closed."""
         try:
-            await in_db(self._check_session)
+            await in_db(self._check_access)
         except SignedOut:
-            await self._close_signed_out()
+            await self._close_for_good(SIGNED_OUT)
+            return False
+        except Conversation.DoesNotExist:
+            await self._close_for_good(NOT_FOUND)
             return False
         return True
 
+    def _check_access(self) -> None:
+        """In a database thread. Raises SignedOut, and DoesNotExist where the conversation is gone
+        or was handed to somebody else."""
+        self._check_session()
+        owned = {"pk": self.conversation_id, "owner": self.user.pk}
+        if not read_values(Conversation, ("id",), **owned):
+            raise Conversation.DoesNotExist
+
     def _check_session(self) -> None:
         """In a database thread. Raises SignedOut."""
-        if self._signed_out or find_user_id(self.scope["session"].session_key) != self.user.pk:
+        if self._closed or find_user_id(self.scope["session"].session_key) != self.user.pk:
             raise SignedOut
 
-    async def _close_signed_out(self) -> None:
-        if not self._signed_out:  # another check may have closed it already
-            self._signed_out = True
+    async def _close_for_good(self, code: int) -> None:
+        if not self._closed:  # another check may have closed it already
+            self._closed = True
             self._outbox.close()
-            await self.close(SIGNED_OUT)
+            await self.close(code)
 
     async def _resync(self) -> None:
         """Events may have been lost: send what is stored. Where that fails the page would stay as
         it is, so its socket is closed; it opens another by itself."""
-        if self._signed_out:
-            return
         try:
+            if self._closed or not await self._has_access():
+                return
             await self._send_state()
             await self._send_snapshot()
         except UNAVAILABLE:
@@ -228,10 +241,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 await self._send_message(frame)  # checks the session itself
             elif isinstance(frame, Ping):
                 await self._tell_alive()
-            elif await self._is_signed_in():
+            elif await self._has_access():
                 await self._handle(frame)
         except SignedOut:
-            await self._close_signed_out()
+            await self._close_for_good(SIGNED_OUT)
         except Refused as refusal:
             await self._send_error(refusal, client_id)
         except Conversation.DoesNotExist:
@@ -334,8 +347,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self._tell(await snapshot.build_snapshot(self.conversation_id))
 
     async def _tell_alive(self) -> None:
-        """Without a look at the database: many quiet pages ask, and `_watch_session` looks too."""
-        if not self._signed_out:
+        """Without a look at the database: many quiet pages ask, and `_watch_access` looks too."""
+        if not self._closed:
             await self._tell(Pong())
 
     async def _send_state(self) -> None:

@@ -31,8 +31,11 @@ class Sum:
 
 def book_what_was_spent(apps: Any, schema_editor: Any) -> None:
     """Make a call of each answer and each compaction that has cost something, and one of what a
-    conversation has cost beside them: its title, and what was deleted from it."""
+    conversation has cost beside them: its title, and what was deleted from it. Nothing where
+    there are calls: somebody has gone back to the release before, and comes again."""
     calls = apps.get_model("spending", "ModelCall")
+    if calls.objects.exists():
+        return
     booked: defaultdict[Any, Sum] = defaultdict(Sum)
     for rows in (_list_answers(apps, booked), _list_compactions(apps, booked)):
         _store(calls, rows)

@@ -59,7 +59,13 @@ def emit_later(group: str, make: Callable[[], Event]) -> None:
 def emit_session_check(user_id: int) -> None:
     """When the current transaction commits, let every socket of a user check its session. Ending
     a session must not fail because the channel layer is away: sockets also check by themselves."""
-    group, message = user_group(user_id), {"type": SESSION_DOUBT}
+    emit_access_check(user_group(user_id))
+
+
+def emit_access_check(group: str) -> None:
+    """The same for the sockets of a group, which ask whether their user may still see what they
+    show."""
+    message = {"type": SESSION_DOUBT}
     transaction.on_commit(lambda: get_channel_layer().deliver(group, message), robust=True)
 
 

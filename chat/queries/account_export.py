@@ -52,8 +52,6 @@ DETAILS = (
     "reply_settings",
     "memory_text",
     "project_parts",
-    "input_tokens",
-    "output_tokens",
 )
 VERSION_FIELDS = (
     "id",
@@ -72,7 +70,6 @@ VERSION_FIELDS = (
     "audit",
     "tokens_before",
     "tokens_after",
-    "usage",
     "error",
     "created_at",
     "finished_at",

@@ -15,10 +15,10 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from accounts.deletion import LastAdministrator
 from accounts.doors import login_or_token
 from accounts.models import User
 from accounts.own_data import list_readings
+from accounts.roles import LastAdministrator
 from accounts.tokens import EXPORT_READ
 from chat.db.threads import in_db
 from chat.models import Attachment, Conversation, Memory, Project

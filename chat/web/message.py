@@ -118,8 +118,10 @@ async def message_edit(request: HttpRequest, pk: UUID, message: int) -> HttpResp
 async def message_regenerate(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
     """Answer again, this once with another `model` where one is given."""
     model, user = request.POST.get("model", ""), await load_user(request)
-    if model and model not in {each.name for each in await in_db(list_offered, user.pk)}:
-        return HttpResponse(NOT_OFFERED, status=422)
+    if model:
+        await in_db(find_message, request, pk, message)
+        if model not in {each.name for each in await in_db(list_offered, user.pk)}:
+            return HttpResponse(NOT_OFFERED, status=422)
     return await _answered(request, branches.regenerate, pk, message, model=model)
 
 

@@ -1,9 +1,10 @@
 """HTTP: the settings of a person, by section."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from allauth.usersessions.models import UserSession
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -14,7 +15,9 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.models import User
+from accounts.own_data import list_readings
 from accounts.preferences import change_preferences
+from accounts.session_pages import describe_sessions
 from accounts.tokens import (
     MOST_TOKENS,
     SCOPES,
@@ -27,6 +30,7 @@ from chat.web.access import get_user, is_from_htmx, is_from_script
 from chat.web.memory import load_memory
 from chat.web.settings_forms import PreferencesForm, TokenForm
 from chat.web.settings_frame import FIRST, render_section
+from chat.web.usage import load_figures
 
 Context = dict[str, Any]
 
@@ -118,16 +122,25 @@ def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
 # --- Others ---------------------------------------------------------------------------------------
 
 
+def _load_memory(request: HttpRequest, user: User) -> Context:
+    return load_memory(user)
+
+
 def _load_sessions(request: HttpRequest, user: User) -> Context:
-    return {"sessions": UserSession.objects.purge_and_list(user)}
+    return {"sessions": describe_sessions(request)}
 
 
 def _load_security(request: HttpRequest, user: User) -> Context:
-    return {}
+    kinds = Authenticator.objects.filter(user=user).values_list("type", flat=True)
+    return {"has_password": user.has_usable_password(), "factors": Counter(kinds)}
 
 
-def _load_memory(request: HttpRequest, user: User) -> Context:
-    return load_memory(user)
+def _load_usage(request: HttpRequest, user: User) -> Context:
+    return load_figures(user)
+
+
+def _load_data(request: HttpRequest, user: User) -> Context:
+    return {"readings": list_readings(user)}
 
 
 def _go_to(section: str) -> HttpResponse:
@@ -140,4 +153,6 @@ _LOADERS: dict[str, Callable[[HttpRequest, User], Context]] = {
     "tokens": _load_tokens,
     "sessions": _load_sessions,
     "security": _load_security,
+    "usage": _load_usage,
+    "data": _load_data,
 }

@@ -53,8 +53,10 @@ class PreferencesForm(forms.Form):
 
 
 def _list_models(user: User) -> list[tuple[str, str]]:
-    usual = load_profile(find_default_name(user.pk))
-    models = {"": gettext("Default: {model}").format(model=usual)}
+    models = {"": gettext("Default")}
+    if not user.default_model:
+        usual = load_profile(find_default_name(user.pk))
+        models[""] = gettext("Default: {model}").format(model=usual)
     models |= {each.name: str(each) for each in list_offered(user.pk)}
     if user.default_model not in models:
         gone = load_profile(user.default_model)

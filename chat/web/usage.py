@@ -9,9 +9,12 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
+from accounts.doors import login_or_token
 from accounts.models import User
+from accounts.tokens import USAGE_READ
 from chat.html.spending import (
     Line,
+    describe_budget,
     format_spent,
     make_lines,
     name_kinds,
@@ -21,6 +24,7 @@ from chat.html.spending import (
 )
 from chat.queries.spending import load_by_conversation, load_months, load_own
 from chat.web.access import get_user
+from spending.budgets import describe_budgets
 from spending.exports import name_file, write_own_calls
 from spending.spans import Span, month_of, read_month
 
@@ -33,7 +37,7 @@ def usage_page(request: HttpRequest) -> HttpResponse:
     return render(request, "chat/usage/page.html", _load(get_user(request), _read_month(request)))
 
 
-@login_required
+@login_or_token(USAGE_READ)
 @require_GET
 def usage_calls(request: HttpRequest) -> HttpResponse:
     """The calls of a `month`, a line each."""
@@ -51,15 +55,26 @@ def _read_month(request: HttpRequest) -> Span:
     return read_month(request.GET.get("month", "")) or month_of(timezone.localdate())
 
 
-def _load(user: User, month: Span) -> dict[str, Any]:
+def load_figures(user: User) -> dict[str, Any]:
+    """Today, the months and the budgets, as `templates/chat/usage/figures.html` shows them."""
     today, months = load_months(user)
-    own = load_own(user, month)
     return {
         "today": format_spent(today),
         "this_month": format_spent(months[0][1]),
+        "budgets": [
+            describe_budget(state)
+            for state in describe_budgets(user.pk)
+            if state.user_id or user.is_superuser
+        ],
         "months": [
             (name_month(each), each.key, format_spent(sums)) for each, sums in months if sums.calls
         ],
+    }
+
+
+def _load(user: User, month: Span) -> dict[str, Any]:
+    own = load_own(user, month)
+    return load_figures(user) | {
         "shown": name_month(month),
         "key": month.key,
         "sums": own.all,

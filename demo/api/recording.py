@@ -66,6 +66,18 @@ class Disconnect:
     at: float
 
 
+@dataclass
+class BilledCall:
+    """What a call costs that the server has begun to answer: the usage of the whole reply, and
+    whether its client was sent all of it. Of one that was not, the reply's own tokens are the
+    most that it costs."""
+
+    request: RecordedRequest
+    request_id: str
+    usage: dict[str, Any]
+    is_whole: bool = False
+
+
 def join_text(message: dict[str, Any]) -> str:
     """A message's text blocks joined by blank lines, without what Everlong says of the time."""
     return "\n\n".join(text for text in _texts(message) if not _TIME.fullmatch(text))

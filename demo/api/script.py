@@ -14,7 +14,7 @@ from typing import Self
 
 from demo.api.answer import Answer, AnswerFault, Content, Gate, HttpError, as_reply, break_off
 from demo.api.protocol import ScriptedReply, text
-from demo.api.recording import Disconnect, Endpoint, RecordedRequest
+from demo.api.recording import BilledCall, Disconnect, Endpoint, RecordedRequest
 
 Condition = Callable[[RecordedRequest], bool]
 Scripted = Content | Callable[[RecordedRequest], Content]
@@ -58,6 +58,7 @@ class Script:
     unexpected: list[RecordedRequest] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     disconnects: list[Disconnect] = field(default_factory=list)
+    bill: list[BilledCall] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._entries: list[_Entry] = []
@@ -251,6 +252,12 @@ class Script:
         repeatable = (e for e in self._entries if e.always and e.takes(request))
         return next(once, None) or next(repeatable, None)
 
+    def record_call(self, call: BilledCall) -> None:
+        """Remember a call that is being answered."""
+        with self._changed:
+            self.bill.append(call)
+            self._forget()
+
     def record_disconnect(self, disconnect: Disconnect) -> None:
         """Remember a client that went away early."""
         with self._changed:
@@ -303,3 +310,4 @@ class Script:
             del kept[: max(0, len(kept) - limit)]
         del self.violations[: max(0, len(self.violations) - limit)]
         del self.disconnects[: max(0, len(self.disconnects) - limit)]
+        del self.bill[: max(0, len(self.bill) - limit)]

@@ -23,7 +23,7 @@ from demo.api.protocol import (
     message_body,
     stream_events,
 )
-from demo.api.recording import Disconnect, RecordedRequest
+from demo.api.recording import BilledCall, Disconnect, RecordedRequest
 from demo.api.script import Script
 from demo.api.stream import Chunk, encode_chunks, split_after
 
@@ -56,13 +56,17 @@ class AnswerWriter:
         self._first_due: float | None = None
         # Whoever leaves after the last byte, or is thrown out, has not left early.
         self._over = False
+        usage = message_body(self._reply, self._envelope())["usage"]
+        self._billed = BilledCall(request, self._request_id, usage)
 
     @property
     def _request_id(self) -> str:
         return f"req_demo_{self._number:06d}"
 
     async def run(self) -> web.StreamResponse:
-        """Write the whole answer; a client that leaves before its end is recorded."""
+        """Write the whole answer, which is billed; a client that leaves before its end is
+        recorded."""
+        self._script.record_call(self._billed)
         try:
             if self._answer.delay_s:
                 await asyncio.sleep(self._answer.delay_s)
@@ -83,7 +87,7 @@ class AnswerWriter:
         if fault is None:
             response = await self._open()
             await self._write(response, chunks)
-            self._over = True
+            self._over = self._billed.is_whole = True
             await response.write_eof()
             return response
 
@@ -94,6 +98,7 @@ class AnswerWriter:
         await self._write(response, first)
         if fault.after_deltas is None or await self._pass(fault):
             await self._write(response, rest)
+            self._billed.is_whole = True
         elif fault.kind == "error_event" and not self._ollama:
             event = error_event(fault.error_type, fault.message, request_id=self._request_id)
             await response.write(encode_event(event))
@@ -115,6 +120,7 @@ class AnswerWriter:
             body = body[: len(body) // 2]
         elif fault is not None:
             await self._pass(fault)
+        self._billed.is_whole = fault is None or fault.kind == "stall"
         return web.Response(body=body, headers=headers, content_type="application/json")
 
     async def _pass(self, fault: AnswerFault) -> bool:

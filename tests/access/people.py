@@ -4,14 +4,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from allauth.usersessions.models import UserSession
 from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db.models import ForeignKey, Q
 from django.test import Client
 
-from accounts.models import AuditEntry, GroupPolicy, User
-from accounts.tokens import issue_token
+from accounts.models import AccessToken, AuditEntry, GroupPolicy, User
+from accounts.tokens import EXPORT_READ, issue_token
 from chat.models import (
     Attachment,
     Compaction,
@@ -26,6 +27,7 @@ from chat.services.library import attachments, memories, projects, shares
 from chat.services.library.file_types import inspect_file
 from tests.access.addresses import Address
 from tests.chat.factories import make_compaction, make_conversation, make_user
+from tests.chat.sockets import sign_in
 
 
 class Role(StrEnum):
@@ -61,6 +63,8 @@ class Belongings:
     proposal: MemoryProposal = field(init=False)
     share: Share = field(init=False)
     revoked: Share = field(init=False)
+    token: AccessToken = field(init=False)
+    session: UserSession = field(init=False)  # of another browser
 
     def __post_init__(self) -> None:
         owner, keep = self.owner, self.__dict__
@@ -70,7 +74,7 @@ class Belongings:
         keep["project_file"] = attachments.store_checked(
             owner, f"{SECRET}.txt", text, note, self.project
         )
-        said = [f"{SECRET} {number}" for number in range(8)]
+        said = [f"{SECRET} {number}" for number in range(7)]  # the last one waits for an answer
         keep["conversation"] = make_conversation(
             owner, messages=said, project=self.project, title=SECRET, system_prompt=SECRET
         )
@@ -85,6 +89,11 @@ class Belongings:
         keep["share"] = shares.share_conversation(owner, self.conversation.pk, None)
         keep["revoked"] = shares.share_conversation(owner, self.conversation.pk, self.message.pk)
         shares.revoke_share(owner, self.conversation.pk, self.revoked.pk)
+        issue_token(owner, "A program", [EXPORT_READ], None)
+        keep["token"] = owner.access_tokens.get()
+        keep["session"] = UserSession.objects.create(
+            user=owner, session_key=sign_in(owner), ip="127.0.0.1", user_agent="A browser"
+        )
 
     def name_parameters(self, address: Address) -> dict[str, Any]:
         """Values for the parameters of an address: what they mean follows from how it begins, or in
@@ -108,6 +117,10 @@ class Belongings:
             "content_type_id": 1,
             "object_id": 1,
             "id": 1,
+            "section": "general",
+            "user": self.owner.pk,
+            "group": 1,
+            "pk": 1,
         }
         starts: dict[str, dict[str, Any]] = {
             "c/": {"pk": self.conversation.pk},
@@ -116,6 +129,8 @@ class Belongings:
             "memories/proposals/": {"pk": self.proposal.pk},
             "attachments/": {"pk": self.file.pk},
             "s/": {"pk": self.share.pk},
+            "settings/tokens/": {"pk": self.token.pk},
+            "account/sessions/": {"pk": self.session.pk},
         }
         for start, of_it in starts.items():
             if address.route.startswith(start):
@@ -179,8 +194,6 @@ class Cast:
     """Everybody. They are signed in before one of them is disabled."""
 
     def __init__(self) -> None:
-        group = Group.objects.create(name="Outsiders")
-        GroupPolicy.objects.create(group=group, model_names=[], tool_groups=[], mcp_servers=[])
         self.users = {
             Role.DISABLED: make_user("disabled"),
             Role.OWNER: make_user("owner"),
@@ -189,7 +202,7 @@ class Cast:
             Role.OPERATOR: make_user("operator", staff=True),
             Role.ADMINISTRATOR: make_user("administrator", admin=True),
         }
-        self.users[Role.OUTSIDER].groups.add(group)
+        bar_from_everything(self.users[Role.OUTSIDER])
         self.owned = Belongings(self.users[Role.OWNER])
         self._of_disabled = Belongings(self.users[Role.DISABLED])
         self._clients = {role: Client(raise_request_exception=False) for role in Role}
@@ -224,3 +237,10 @@ class Cast:
         """The header of the owner's own program."""
         user = self.users[Role.OWNER]
         return {"Authorization": f"Bearer {issue_token(user, scope, [scope], None)}"}
+
+
+def bar_from_everything(user: User) -> None:
+    """Put somebody into a group that may use no model, no tool and no server."""
+    group = Group.objects.create(name="Outsiders")
+    GroupPolicy.objects.create(group=group, model_names=[], tool_groups=[], mcp_servers=[])
+    user.groups.add(group)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from accounts.tokens import EXPORT_READ
+from accounts.tokens import EXPORT_READ, USAGE_READ
 from tests.access.addresses import Address
 from tests.access.people import PEOPLE, Role
 from tests.access.verdicts import Verdict
@@ -37,15 +37,22 @@ STARTS: Mapping[str, Rule] = {
     "memories/proposals/<int:pk>/": OWNED,
     "attachments/<uuid:pk>/": OWNED,
     "s/<uuid:pk>/": PERSONAL,
+    "settings/tokens/<int:pk>/": OWNED,
+    "account/sessions/<int:pk>/": OWNED,
+    "account/2fa/webauthn/keys/<int:pk>/": PERSONAL,  # whose it is, is asked after the password
     "account/social/": PUBLIC,
 }
-# The others, by their names.
+# The others, by their names, or where they have none by their routes.
 NAMED: Mapping[str, Rule] = {
     **dict.fromkeys(
         (
             *("home", "conversation_create", "conversations_change", "conversations_move"),
             *("first_model_panel", "first_tool_panel", "memories", "projects"),
-            *("attachment_create", "sidebar", "palette"),
+            *("attachment_create", "sidebar", "palette", "announcement_dismiss"),
+            *("settings", "settings_section", "settings/general/", "settings/tokens/"),
+            *("usage_page", "usage_calls", "account_export", "account_readings", "account_delete"),
+            *("sessions_end_others", "mfa_list_webauthn", "mfa_add_webauthn"),
+            "mfa_reauthenticate_webauthn",
             *("account_reauthenticate", "account_email"),
             *("account_change_password", "account_set_password"),
             *("mfa_index", "mfa_reauthenticate", "mfa_activate_totp"),
@@ -57,6 +64,7 @@ NAMED: Mapping[str, Rule] = {
         (
             *("session", "account_login", "account_logout", "account_signup", "account_inactive"),
             *("account_confirm_login_code", "mfa_authenticate"),  # where one was begun
+            "mfa_login_webauthn",
             *("account_email_verification_sent", "account_confirm_email"),
             *("account_reset_password", "account_reset_password_done"),
             *("account_reset_password_from_key", "account_reset_password_from_key_done"),
@@ -64,7 +72,13 @@ NAMED: Mapping[str, Rule] = {
         ),
         PUBLIC,
     ),
-    **dict.fromkeys(("setup", "openid_connect_login", "openid_connect_callback"), UNKNOWN_TOKEN),
+    **dict.fromkeys(
+        (
+            *("setup", "invitation", "oidc_login", "oidc_callback"),
+            *("openid_connect_login", "openid_connect_callback"),
+        ),
+        UNKNOWN_TOKEN,
+    ),
     **dict.fromkeys(
         ("mfa_deactivate_totp", "mfa_view_recovery_codes", "mfa_download_recovery_codes"),
         NOT_SET_UP,
@@ -83,8 +97,15 @@ NAMED: Mapping[str, Rule] = {
     "admin:view_on_site": STAFF | dict.fromkeys(STAFF_ROLES, Verdict.HIDDEN),  # of nothing
 }
 # Of the administration, what an operator sees too: usage, summaries and failures.
-OPERATED = ("admin:chat_compaction_", "admin:chat_turn_")
-TOKENS: Mapping[str, str] = {"export_markdown": EXPORT_READ, "export_json": EXPORT_READ}
+OPERATED = (
+    *("admin:chat_compaction_", "admin:chat_conversation_", "admin:chat_message_"),
+    *("admin:chat_modelprofile_", "admin:chat_turn_"),
+    *("admin:spending_modelcall_", "admin:spending_charts", "admin:cost_centre"),
+)
+TOKENS: Mapping[str, str] = {
+    **dict.fromkeys(("export_markdown", "export_json", "account_export"), EXPORT_READ),
+    "usage_calls": USAGE_READ,
+}
 
 
 def find_rule(address: Address) -> Rule | None:
@@ -93,6 +114,7 @@ def find_rule(address: Address) -> Rule | None:
     for start, rule in STARTS.items():
         if address.route.startswith(start):
             return rule
-    if address.name in NAMED or not address.route.startswith("admin/"):
-        return NAMED.get(address.name)
+    named = NAMED.get(address.name or address.route)
+    if named or not address.route.startswith("admin/"):
+        return named
     return STAFF if address.name.startswith(OPERATED) else ADMINISTRATORS

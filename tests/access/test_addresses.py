@@ -2,13 +2,17 @@
 others send changes nothing of the owner's."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
 from accounts.tokens import SCOPES
+from chat.models import Turn
+from spending.models import ModelCall
 from tests.access.addresses import Address, list_addresses
 from tests.access.people import SECRET, Belongings, Cast, Role
 from tests.access.rules import TOKENS, find_rule
@@ -17,6 +21,13 @@ from tests.chat.factories import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+# What ends in a model call and says why it does not. What needs another state than that of these
+# conversations is in tests/chat/services/turns/test_asking.py.
+LEAD_TO_A_MODEL = {
+    *("conversation_create", "conversation_model", "conversation_retry"),
+    *("message_edit", "message_regenerate"),
+}
+BARRED = ("may not use this model", "This model is no longer offered")
 addresses = [each for each in list_addresses() if not each.route.startswith("admin/")]
 
 
@@ -55,22 +66,50 @@ def walk(cast: Cast, address: Address, role: Role) -> Iterator[str]:
 
 
 def test_the_owner_may_change_what_is_owned(cast: Cast, count: dict[str, int]) -> None:
-    """Each time something that is there: some of them delete it."""
-    client = Client()
     wrong = []
+    for address, response in post_as_owners(count):
+        if judge(response) not in (Verdict.IN, Verdict.METHOD):
+            wrong.append(describe(response, f"owner: POST {address}", Verdict.IN))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_outsider_gets_no_model_in_conversations_of_their_own(
+    cast: Cast, count: dict[str, int], settings: Any
+) -> None:
+    settings.TURNS_AT_ONCE = 100  # their own limits would allow it
+    outsiders = cast.users[Role.OUTSIDER].groups.get()
+    responses = post_as_owners(count, outsiders)
+    refused = {
+        address.name
+        for address, response in responses
+        if any(words in read(response) for words in BARRED)
+    }
+    assert refused == LEAD_TO_A_MODEL
+    assert not Turn.objects.filter(kind=Turn.Kind.ANSWER).exists()
+    assert not ModelCall.objects.exclude(kind=ModelCall.Kind.SUMMARY).exists()  # which they had
+
+
+def post_as_owners(
+    count: dict[str, int], group: Group | None = None
+) -> Iterator[tuple[Address, Any]]:
+    """Each address of what belongs to somebody, or where a conversation begins, with the answer to
+    a new person, perhaps of a group, who sends what would change something. Some of it deletes, so
+    each time there is something new."""
+    client = Client()
     for number, address in enumerate(addresses):
         rule = find_rule(address)
         assert rule
-        if rule[Role.OTHER] != Verdict.HIDDEN or rule[Role.OWNER] != Verdict.IN:
+        is_owned = rule[Role.OTHER] == Verdict.HIDDEN and rule[Role.OWNER] == Verdict.IN
+        if not is_owned and address.name != "conversation_create":
             continue
         owner = make_user(f"owner {number}")
         client.force_login(owner)
         owned = Belongings(owner)
-        response = client.post(address.fill(owned.name_parameters(address)), owned.list_fields())
-        if judge(response) not in (Verdict.IN, Verdict.METHOD):
-            wrong.append(describe(response, f"owner: POST {address}", Verdict.IN))
+        if group:
+            owner.groups.add(group)
+        path = address.fill(owned.name_parameters(address))
+        yield address, client.post(path, owned.list_fields())
         count["requests of owners"] = count.get("requests of owners", 0) + 1
-    assert not wrong, "\n".join(wrong)
 
 
 def test_a_revoked_share_is_hidden_from_everybody(cast: Cast) -> None:

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.test import RequestFactory
 from django.urls import reverse
 
+from accounts.models import User
 from tests.access.addresses import Address, list_addresses
 from tests.access.people import SECRET, Cast, Role
 from tests.access.rules import find_rule
@@ -61,7 +62,7 @@ def may_be(role: Role, address: Address) -> set[Verdict]:
 def list_actions() -> list[tuple[Any, str]]:
     """Each admin with each of its actions, as an administrator has them."""
     request = RequestFactory().get("/")
-    request.user = type("Administrator", (), {"has_perm": lambda *_: True, "is_active": True})()
+    request.user = User(is_staff=True, is_superuser=True)
     return [
         (each, name) for each in admin.site._registry.values() for name in each.get_actions(request)
     ]

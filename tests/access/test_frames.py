@@ -13,8 +13,8 @@ from chat.live.consumer import NOT_FOUND, SIGNED_OUT
 from chat.models import Conversation, Turn
 from chat.protocol.frames import Frame
 from config.asgi import application
-from tests.access.people import SECRET, Cast, Role
-from tests.chat.sockets import ORIGIN, Chat, Tab
+from tests.access.people import SECRET, Cast, Role, bar_from_everything
+from tests.chat.sockets import ORIGIN, Chat, Tab, long_text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -73,6 +73,17 @@ async def test_the_owners_frames_are_heard(
         assert tab.frames[-1].get("code") != "bad_frame", kind
         count["frames of owners"] = count.get("frames of owners", 0) + 1
     assert tab.closed_with is None
+
+
+async def test_an_outsiders_frames_lead_to_no_model(chat: Chat) -> None:
+    """In a conversation of their own. The script of the model's server expects no request."""
+    await chat.start([long_text(number) for number in range(6)])
+    await in_db(bar_from_everything, chat.user)
+    tab = await chat.open()
+    for kind in ("message.send", "compact"):
+        tab.send(kind, **EXAMPLES[kind])
+        assert (await tab.next("error"))["code"] == "model_off", kind
+    assert await in_db(list_turns, chat) == []
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
@@ -59,6 +61,33 @@ async def test_a_token_reads_its_persons_conversation(
     assert response.status_code == 200
     said = b"".join([chunk async for chunk in response.streaming_content])
     assert b"Where is the Mur?" in said
+
+
+@pytest.mark.parametrize(
+    ("page", "scope", "kind"),
+    [
+        ("/account/data/export.zip", EXPORT_READ, "application/zip"),
+        ("/usage/calls.csv?month=2026-11", USAGE_READ, "text/csv; charset=utf-8"),
+    ],
+)
+def test_what_else_a_token_reads(
+    client: Client, ada: User, page: str, scope: str, kind: str
+) -> None:
+    other_scope = {EXPORT_READ, USAGE_READ} - {scope}
+    response = client.get(page, headers=bearer(issue_token(ada, "its own", [scope], 30)))
+    assert (response.status_code, response["Content-Type"]) == (200, kind)
+    other = issue_token(ada, "another", [*other_scope], 30)
+    assert client.get(page, headers=bearer(other)).status_code == 401
+    assert client.get(page).status_code == 302
+
+
+def test_who_lacks_a_second_factor_that_is_asked_of_them_is_refused(
+    client: Client, ada: User, address: str, token: str, settings: Any
+) -> None:
+    settings.REQUIRE_SECOND_FACTOR = "all"
+    refused(client, address, token)
+    Authenticator.objects.create(user=ada, type="totp", data={})
+    assert client.get(address, headers=bearer(token)).status_code == 200
 
 
 def test_with_a_token_no_session_is_made(client: Client, address: str, token: str) -> None:

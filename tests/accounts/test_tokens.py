@@ -20,7 +20,7 @@ from accounts.tokens import (
     revoke_token,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.on_both]
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import pytest_asyncio
 from hypothesis import settings
 
 from agent.model.client import Client
-from agent.model.unreported import Spent
 from demo.api.server import DemoServer
 
 # The same examples on every run and machine.
@@ -27,15 +26,9 @@ def server(running_server: DemoServer) -> Iterator[DemoServer]:
     running_server.script.assert_done()
 
 
-@pytest.fixture
-def spent() -> Spent:
-    """What the client's calls for whole replies cost."""
-    return Spent()
-
-
 @pytest_asyncio.fixture
-async def client(server: DemoServer, spent: Spent) -> AsyncIterator[Client]:
+async def client(server: DemoServer) -> AsyncIterator[Client]:
     """A client of the server that reports every error at once."""
-    connected = Client(api_key="test", base_url=server.base_url, retries=0, spent=spent)
+    connected = Client(api_key="test", base_url=server.base_url, retries=0)
     yield connected
     await connected.close()

@@ -5,6 +5,7 @@ The models are imported inside: pytest may load this file before Django is set u
 """
 
 import asyncio
+import math
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -35,6 +36,19 @@ def empty_cache() -> None:
     cache.clear()
     forget_budgets()
     forget_budget_lines()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the test announces something: no page takes a statement, at whatever time, to ask."""
+    monkeypatch.setattr("chat.queries.announcements._kept", (math.inf, []))
+
+
+@pytest.fixture(autouse=True)
+def rights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until something changes them: how many statements are counted does not hang on how long a
+    test takes."""
+    monkeypatch.setattr("accounts.policies.KEPT_SECONDS", 3600.0)
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from django.db.migrations.state import StateApps
 from django.utils import timezone
 
 from chat.models import Compaction, Turn
+from spending.models import ModelCall
+from tests.chat.factories import make_conversation
 
-APPS = ("accounts", "chat")
+APPS = ("accounts", "chat", "spending")
 NOW = timezone.now()
 # What a migration may import: nothing of this project.
 FOREIGN = {*sys.stdlib_module_names, "django"}
@@ -130,3 +133,103 @@ def test_a_stored_trigger_becomes_when_a_compaction_came_or_what_made_the_versio
     executor.migrate([("chat", "0006_cut_factor")])
     old = make("chat", "Compaction").objects.filter(pk__in=ids).order_by("pk")
     assert tuple(old.values_list("trigger", flat=True)) == before
+
+
+@pytest.fixture
+def before_calls(transactional_db: None) -> Iterator[StateApps]:
+    """The tables as they were before chat 0009, and their models."""
+    executor = MigrationExecutor(connection)
+    executor.migrate([("chat", "0008_shares_and_announcements")])
+    yield executor.loader.project_state([("chat", "0008_shares_and_announcements")]).apps
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+@pytest.mark.on_both
+def test_what_was_spent_becomes_calls_but_not_what_an_import_brought(
+    before_calls: StateApps,
+) -> None:
+    make = before_calls.get_model
+    user = make("accounts", "User").objects.create(username="ada")
+    talk = make("chat", "Conversation").objects.create(
+        owner_id=user.pk,
+        model="local::small",
+        input_tokens=1_000 + 50 + 300 + 7 + 10,
+        output_tokens=20 + 5 + 30 + 1,
+        cost=0.1 + 0.2 + 0.3 + 0.001 + 0.05,
+    )
+    turn, imported = (
+        make("chat", "Turn").objects.create(
+            conversation=talk, kind="answer", status=status, holder=holder, lease_expires=NOW
+        )
+        for status, holder in (("completed", "a-1"), ("failed", "import"))
+    )
+    kept = {"ephemeral_1h_input_tokens": 60, "ephemeral_5m_input_tokens": 40}
+    told = {"input_tokens": 100, "cache_read_input_tokens": 800, "output_tokens": 20}
+    told |= {"cache_creation_input_tokens": 100, "cache_creation": kept}
+    stopped = {"input_tokens": 50, "output_tokens": 5, "estimated": "output"}
+    rows: list[tuple[object, dict[str, object] | None, float, str]] = [
+        (turn, None, 0.0, "complete"),
+        (turn, told, 0.1, "complete"),
+        (turn, stopped, 0.2, "interrupted"),
+        (imported, {"input_tokens": 5}, 0.04, "failed"),
+        (None, {"input_tokens": 5}, 0.01, "complete"),
+        (turn, {"input_tokens": 77, "estimated": "all"}, 0.0, "streaming"),
+    ]
+    messages = [
+        make("chat", "Message").objects.create(
+            conversation=talk,
+            number=place,
+            position=place,
+            turn=of,
+            usage=usage,
+            cost=cost,
+            status=status,
+            role="assistant" if usage else "user",
+        )
+        for place, (of, usage, cost, status) in enumerate(rows)
+    ]
+    compaction = make("chat", "Compaction").objects.create(
+        conversation=talk,
+        first=messages[0],
+        through=messages[0],
+        messages=1,
+        status="ready",
+        trigger="prepared",
+        model="local::small",
+        usage={"input_tokens": 300, "output_tokens": 30},
+        cost=0.3,
+        lease_expires=NOW,
+    )
+    for _ in range(2):  # the second time after a step back
+        executor = MigrationExecutor(connection)
+        executor.migrate(executor.loader.graph.leaf_nodes())
+        calls = ModelCall.objects.order_by("pk")
+        names = "kind", "state", "message", "compaction", "input_tokens", "output_tokens", "cost"
+        assert list(calls.values_list(*names)) == [
+            ("answer", "settled", messages[1].pk, None, 100, 20, Decimal("0.1")),
+            ("tool_round", "lost", messages[2].pk, None, 50, 5, Decimal("0.2")),
+            ("preparation", "settled", None, compaction.pk, 300, 30, Decimal("0.3")),
+            ("title", "settled", None, None, 7, 1, Decimal("0.001")),
+        ]
+        first = calls[0]
+        assert (first.cache_read_tokens, first.turn) == (800, turn.pk)
+        assert (first.cache_write_tokens, first.cache_write_1h_tokens) == (40, 60)
+        assert {(c.user_id, c.provider, c.model) for c in calls} == {(user.pk, "local", "small")}
+        assert {c.conversation for c in calls} == {talk.pk}
+        executor = MigrationExecutor(connection)
+        executor.migrate([("chat", "0008_shares_and_announcements")])
+
+
+@pytest.mark.on_both
+@pytest.mark.django_db
+def test_a_process_of_0_1_0_still_finds_its_sums() -> None:
+    """It names them in what it writes, and this release does not."""
+    talk = make_conversation(messages=2)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT cost, input_tokens, compaction_cost FROM chat_conversation")
+        assert cursor.fetchall() == [(0.0, 0, 0.0)]
+        cursor.execute("UPDATE chat_message SET cost = 0.5")
+        cursor.execute("SELECT cost FROM chat_message")
+        assert cursor.fetchall() == [(0.5,)] * 2
+    assert talk.messages.count() == 2

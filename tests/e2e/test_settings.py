@@ -54,7 +54,10 @@ def test_the_menu_of_the_account_leads_to_the_settings(chat: Page) -> None:
     chat.locator(".user-menu summary").click()
     menu = chat.locator(".user-menu .menu-panel")
     names = [each.strip() for each in menu.locator(":scope > *").all_inner_texts()]
-    assert names == ["Settings", "Projects", "Help and shortcuts", "Administration", "Sign out"]
+    assert names == [
+        *("Settings", "Usage", "Projects", "Help and shortcuts"),
+        *("Administration", "Sign out"),
+    ]
     menu.get_by_role("link", name="Settings").click()
     expect(chat.locator("#dialog #settings-title")).to_have_text("General")
     chat.get_by_role("button", name="Close the settings").click()
@@ -142,7 +145,7 @@ def test_on_a_phone_sections_are_a_list_and_a_way_back(chat: Page) -> None:
     expect(sections).to_be_visible()
 
 
-SECTIONS = "general", "memory", "tokens", "sessions", "security"
+SECTIONS = "general", "memory", "tokens", "sessions", "security", "usage", "data"
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -1,15 +1,17 @@
 """Files that users send along: stored when they are chosen, bound to a message when it is sent."""
 
+import time
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
@@ -138,6 +140,21 @@ def delete_files(attachments: Iterable[Attachment]) -> None:
     for file in files:
         # A file that cannot be deleted must not make the deletion seem to have failed.
         transaction.on_commit(partial(file.storage.delete, file.name), robust=True)
+
+
+def delete_orphans() -> int:
+    """Delete stored files that no row has had for a day: those of a process that was killed when it
+    had just deleted their rows, or had not stored them yet. How many."""
+    root = Path(default_storage.path(""))
+    deleted = 0
+    for path in [each for each in root.glob("attachments/*/*/*") if each.is_file()]:
+        name = path.relative_to(root).as_posix()
+        is_new = path.stat().st_mtime > time.time() - UNSENT_KEPT.total_seconds()
+        if is_new or Attachment.objects.filter(Q(file=name) | Q(original=name)).exists():
+            continue
+        default_storage.delete(name)
+        deleted += 1
+    return deleted
 
 
 def delete_unsent() -> int:

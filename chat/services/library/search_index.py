@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from agent.attachments import list_text_file_ids
 from agent.messages import plain_text
@@ -33,6 +34,23 @@ def index_messages(owner_id: int, messages: Iterable[Message]) -> None:
 def unindex_messages(messages: Iterable[Message]) -> None:
     """Make messages unfindable whose text is removed. Deleted messages need no call."""
     SearchEntry.objects.filter(message__in=messages).delete()
+
+
+def give_entries(conversation_id: UUID, owner_id: int, receiver_id: int) -> None:
+    """Let somebody else find the messages of a conversation, and its owner no longer. SQLite's
+    index follows new entries and deleted ones, not changed ones."""
+    [old], [new] = mark_with_owner(owner_id, [""]), mark_with_owner(receiver_id, [""])
+    rows = SearchEntry.objects.filter(conversation=conversation_id).order_by("message")
+    ids = list(rows.values_list("message", flat=True))
+    for start in range(0, len(ids), BATCH):
+        batch = rows.filter(message__in=ids[start : start + BATCH])
+        entries = list(batch)
+        batch.delete()
+        for entry in entries:
+            entry.owner_id = receiver_id
+            marked = (token.removeprefix(old) for token in entry.terms.split(" "))
+            entry.terms = " ".join(f"{new}{token}" for token in marked)
+        SearchEntry.objects.bulk_create(entries)
 
 
 def build_entry(owner_id: int, message: Message) -> dict[str, Any] | None:

@@ -6,8 +6,9 @@ from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Act
-from accounts.deletion import delete_traces, refuse_last_administrator
+from accounts.deletion import delete_traces
 from accounts.models import User
+from accounts.roles import require_administrator_without
 from chat.models import Attachment, Conversation, Turn
 from chat.services.library import attachments, traces
 
@@ -17,7 +18,7 @@ def delete_accounts(users: Collection[User]) -> None:
     when this is committed. Raises LastAdministrator, and deletes nothing, where nobody could look
     after the site any more."""
     with transaction.atomic():
-        refuse_last_administrator(users)
+        require_administrator_without([user.pk for user in users])
         # Rows are locked in the order in which the end of a turn locks them.
         active = Turn.objects.filter(conversation__owner__in=users, status__in=Turn.ACTIVE)
         list(active.select_for_update(of=("self",)))

@@ -1,4 +1,5 @@
-"""How a turn ends, or a round of it: the answer is stored, its call ended, its usage learned from."""
+"""How a turn ends, or a round of it: the answer is stored, its call ended, and its usage learned
+from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,15 +71,16 @@ def end_turn(turn_id: int, ending: TurnOutcome) -> RequestState | None:
     conversation is gone): then only the end of its call is written. But if a sweep took its holder
     for dead, although it was alive, the whole answer replaces its last checkpoint.
     """
+    tokens = get_counter().count_blocks(list(ending.blocks)) if ending.blocks else 0
     with transaction.atomic():
-        state = _store_end(turn_id, ending)
+        state = _store_end(turn_id, ending, tokens)
         if ending.call:
             end_call(ending.call)
     return state
 
 
-def _store_end(turn_id: int, ending: TurnOutcome) -> RequestState | None:
-    tokens = get_counter().count_blocks(list(ending.blocks)) if ending.blocks else 0
+def _store_end(turn_id: int, ending: TurnOutcome, tokens: int) -> RequestState | None:
+    """What `end_turn` does before its call ends; `tokens`: of the answer."""
     end = {
         "status": ending.status,
         "finished_at": timezone.now(),

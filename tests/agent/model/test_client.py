@@ -21,8 +21,7 @@ from agent.model.client import Client, choose_retry_wait
 from agent.model.listing import ModelInfo
 from agent.model.reply import Reply
 from agent.model.sse import EventDecoder
-from agent.model.unreported import Spent
-from agent.tokens import Factor
+from agent.model.unreported import was_refused
 from demo.api.protocol import (
     Envelope,
     PromptUsage,
@@ -33,7 +32,7 @@ from demo.api.protocol import (
 )
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
-from tests.agent.conversations import COUNTER, call, context, text, thinking, user
+from tests.agent.conversations import call, context, text, thinking, user
 from tests.support.patience import PATIENCE
 
 REQUEST = assemble(context(user(1, "Hello")))
@@ -184,33 +183,72 @@ async def test_complete_gives_the_whole_reply(server: DemoServer, client: Client
     assert server.script.requests[0].stream
 
 
-async def test_what_calls_cost_is_booked_also_of_those_that_broke_off(server: DemoServer) -> None:
-    spent = Spent()
-    server.script.reply(SCRIPTED).cut("Half of")
-    async with connected(server, retries=0, spent=spent) as client:
-        reply = await client.complete(REQUEST)
-        assert spent == [("claude-test", reply.usage)]
-        with pytest.raises(AgentError):
-            await client.complete(REQUEST)
-        server.script.error(529)
-        with pytest.raises(AgentError):
-            await client.complete(REQUEST)
-    assert len(spent) == 1
-    (broken,) = spent.open  # the third never began
-    usage = broken.estimate(Factor(2.0, 0), COUNTER)
-    assert (broken.request, usage.request_tokens) == (REQUEST, reply.usage.request_tokens), (
-        "as reported"
-    )
-    assert usage.output_tokens > broken.reply.usage.output_tokens, "by our own count"
+class Books:
+    """A ledger that keeps, for each call, the requests the server had seen when it was opened, and
+    how it ended."""
+
+    def __init__(self, server: DemoServer, most: int | None = None) -> None:
+        self.opened: list[int] = []
+        self.ended: list[str] = []
+        self._server, self._most = server, most
+
+    async def open(self, request: Request, reply: Reply) -> int:
+        script = self._server.script
+        self.opened.append(len(script.requests) + len(script.count_requests))
+        return self._most or request.max_tokens
+
+    async def end(self, reply: Reply, error: BaseException | None) -> None:
+        if reply.settled:
+            self.ended.append(f"settled {reply.usage.output_tokens}")
+        else:
+            self.ended.append("refused" if was_refused(reply, error) else "lost")
 
 
 @pytest.mark.usefixtures("quick_retries")
-async def test_each_try_of_a_call_is_booked(server: DemoServer) -> None:
-    spent = Spent()
-    server.script.error_event("overloaded_error").reply("At last.")
-    async with connected(server, retries=1, spent=spent) as client:
-        await client.complete(REQUEST)
-    assert (len(spent), len(spent.open)) == (1, 1)
+async def test_each_post_is_opened_before_it_goes_out_and_ended_once(server: DemoServer) -> None:
+    server.script.error(529).error_event("overloaded_error").drop().reply("At last.")
+    books = Books(server)
+    async with connected(server, retries=2) as client:
+        with pytest.raises(AgentError):
+            await client.complete(REQUEST, books)
+        reply = await client.complete(REQUEST, books)
+        await client.count_tokens(REQUEST, books)
+    assert books.opened == [0, 1, 2, 3, 4]
+    settled = f"settled {reply.usage.output_tokens}"
+    assert books.ended == ["refused", "lost", "lost", settled, "settled 0"]
+
+
+async def test_a_call_that_is_cancelled_or_cut_is_lost_and_one_that_must_not_go_out_is_not_made(
+    server: DemoServer,
+) -> None:
+    class Closed(Books):
+        async def open(self, request: Request, reply: Reply) -> int:
+            raise AgentError(ErrorCode.NO_CREDIT, "No.")
+
+    gate = server.script.stall("Half of")
+    server.script.cut("Half of")
+    books = Books(server)
+    async with connected(server, retries=0) as client:
+        asking = asyncio.create_task(client.complete(REQUEST, books))
+        await gate.wait_reached()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        with pytest.raises(AgentError):
+            await client.complete(REQUEST, books)
+        assert books.ended == ["lost", "lost"]
+        with pytest.raises(AgentError, match="No"):
+            await client.complete(REQUEST, Closed(server))
+    assert len(server.script.requests) == 2
+
+
+async def test_a_reply_may_have_no_more_tokens_than_its_ledger_says(server: DemoServer) -> None:
+    server.script.reply("Short.").reply("Long.")
+    async with connected(server) as client:
+        await client.complete(REQUEST, Books(server, most=7))
+        await client.complete(REQUEST, Books(server))
+    sent = [request.body["max_tokens"] for request in server.script.requests]
+    assert sent == [7, REQUEST.max_tokens]
 
 
 async def test_a_call_that_does_not_pass_the_check_is_not_made(server: DemoServer) -> None:
@@ -532,14 +570,13 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("quick_retries")
 async def test_passing_errors_before_any_output_are_retried(server: DemoServer) -> None:
     server.script.error(529).drop().reply("At last.")
-    told: list[str] = []
-    reply = Reply()
+    reply, books = Reply(), Books(server)
     async with connected(server, retries=2) as client:
-        async for events in client.stream(REQUEST, lambda error: told.append(error.code)):
+        async for events in client.stream(REQUEST, books, reply):
             for event in events:
                 reply.apply(event)
     assert reply.blocks == [text("At last.")]
-    assert told == ["overloaded", "connection_lost"]
+    assert books.ended == ["refused", "lost"]
 
 
 @pytest.mark.usefixtures("quick_retries")
@@ -627,10 +664,15 @@ async def test_cancelling_during_a_wait_ends_at_once(
     monkeypatch.setattr("agent.model.client.RETRY_SECONDS", (10 * PATIENCE,))
     server.script.error(529)
     waiting = asyncio.Event()
+
+    class Waiting(Books):
+        async def end(self, reply: Reply, error: BaseException | None) -> None:
+            waiting.set()
+
     async with connected(server, retries=1) as client:
 
         async def consume() -> None:
-            async for _ in client.stream(REQUEST, lambda error: waiting.set()):
+            async for _ in client.stream(REQUEST, Waiting(server)):
                 pass
 
         task = asyncio.create_task(consume())

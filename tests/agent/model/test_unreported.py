@@ -7,7 +7,7 @@ import pytest
 from agent.context.request import Request
 from agent.messages import RealTokens
 from agent.model.reply import Reply
-from agent.model.unreported import OpenCall, estimate_usage
+from agent.model.unreported import count_request, estimate_usage
 from agent.tokens import Factor
 from tests.agent.conversations import COUNTER
 
@@ -74,6 +74,7 @@ def test_what_was_counted_is_not_counted_again() -> None:
 def test_an_unanswered_call_has_at_least_its_request() -> None:
     block = {"type": "text", "text": LONG}
     request = Request("m", 100, [block], [{"role": "user", "content": [block]}])
-    usage = OpenCall(request, Reply()).estimate(FACTOR, COUNTER)
+    asked = FACTOR.apply(count_request(request, COUNTER))
+    usage = estimate_usage(Reply(), asked, FACTOR, COUNTER)
     assert usage.output_tokens == 0
     assert usage.request_tokens >= 2 * FACTOR.apply(COUNTER.count(LONG))

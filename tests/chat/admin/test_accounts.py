@@ -11,10 +11,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import User
+from agent.messages import Usage
 from chat.models import Attachment, Compaction, Conversation, Message
 from chat.services.library import attachments
 from chat.services.people import accounts
-from tests.chat.factories import make_compaction, make_conversation, make_turn, make_user
+from spending.calls import CallDetails
+from spending.models import ModelCall
+from tests.chat.factories import book_call, make_compaction, make_conversation, make_turn, make_user
 
 LIST = reverse("admin:accounts_user_changelist")
 
@@ -60,9 +63,10 @@ def delete_in_the_list(staff: Client, user: User) -> None:
 
 def test_the_list_says_what_accounts_cost(staff: Client) -> None:
     owner = make_user()
-    for cost, of_compactions in ((1.25, 0.25), (2.0, 0.5)):
-        make_conversation(owner=owner, cost=cost, compaction_cost=of_compactions)
-    page = staff.get(LIST, {"o": "4"}).content.decode()
+    for dollars, compaction in ((2.5, None), (0.75, 1)):
+        details = CallDetails(owner.pk, ModelCall.Kind.ANSWER, "test-model", compaction=compaction)
+        book_call(details, Usage(10, 1), dollars=dollars)
+    page = staff.get(LIST).content.decode()
     assert "$3.25" in page
     assert "$0.75" in page
 

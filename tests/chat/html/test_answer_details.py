@@ -4,17 +4,24 @@ from datetime import timedelta
 
 import pytest
 
+from agent.messages import Usage
 from chat.html.answer_details import AnswerDetails
 from chat.models import Message, Turn
-from tests.chat.factories import add_messages, make_conversation, make_profile, make_turn
+from tests.chat.factories import (
+    add_messages,
+    book_answer,
+    make_conversation,
+    make_profile,
+    make_turn,
+)
 
 pytestmark = [pytest.mark.on_both, pytest.mark.django_db]
 
-USAGE = {"input_tokens": 1_000, "cache_read_input_tokens": 200, "output_tokens": 34}
+USAGE = Usage(1_000, 34, 200)
 CALL = [{"type": "tool_use", "id": "t1", "name": "look", "input": {}}]
 
 
-def answered(**values: object) -> Message:
+def answered(usage: Usage | None = None, dollars: float = 0.0, **values: object) -> Message:
     """An answer of 4.2 seconds."""
     talk = make_conversation(messages=["Hi"])
     turn = make_turn(talk)
@@ -22,6 +29,8 @@ def answered(**values: object) -> Message:
     Turn.objects.filter(pk=turn.pk).update(status="completed", finished_at=ended)
     turn.refresh_from_db()
     (row,) = add_messages(talk, ["Hello"], turn=turn, **values)
+    if usage:
+        book_answer(row, usage, dollars=dollars)
     return row
 
 
@@ -30,7 +39,7 @@ def told(message: Message) -> list[str]:
 
 
 def test_an_answer_tells_model_tokens_price_and_seconds() -> None:
-    row = answered(usage=USAGE, cost=0.01234)
+    row = answered(usage=USAGE, dollars=0.01234)
     assert told(row) == ["Test model", "1.2k tokens in, 34 out", "$0.0123", "4.2 s"]
 
 
@@ -45,11 +54,11 @@ def test_a_price_that_nobody_knew_is_unknown_and_one_of_nothing_is_not() -> None
 
 
 def test_rounds_of_tools_are_added_up_at_the_end_of_the_answer() -> None:
-    row = answered(usage=USAGE, cost=0.5)
+    row = answered(usage=USAGE, dollars=0.5)
     result = [{"type": "tool_result", "tool_use_id": "t1", "content": "seen"}]
     written = [("assistant", CALL), ("user", result)]
-    values = {"turn": row.turn, "usage": USAGE, "cost": 1.0, "stop_reason": "tool_use"}
-    round_, _ = add_messages(row.conversation, written, **values)
+    round_, _ = add_messages(row.conversation, written, turn=row.turn, stop_reason="tool_use")
+    book_answer(round_, USAGE, dollars=1.0)
     assert told(round_) == []
     assert told(row)[1:3] == ["2.4k tokens in, 68 out", "$1.50"]
 

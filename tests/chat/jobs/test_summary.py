@@ -99,7 +99,8 @@ def test_a_rejected_summary_is_charged_with_all_its_calls(
     assert compaction.status == Status.FAILED
     calls = len(model_server.script.requests)
     assert calls == MOST_REJECTED
-    assert kinds() == [("summary", "settled"), *[("correction", "settled")] * (calls - 1)]
+    assert kinds()[:2] == [("summary", "settled"), ("correction", "settled")]
+    assert len(kinds()) == calls
     assert bill(pk).request_tokens > 3_000 * calls
     assert bill(pk).dollars == add_up_one("conversation", talk.pk).summary_dollars > 0
 
@@ -110,8 +111,7 @@ def test_a_stream_that_breaks_off_is_charged_as_far_as_it_was_reported(
     model_server.script.cut(SUMMARY[:200], when=is_summary, always=True)
     pk = opened(talk)
     work(pk)
-    cost, total = books(talk, pk)
-    assert cost == total > 0
+    assert bill(pk).dollars == add_up_one("conversation", talk.pk).dollars > 0
 
 
 def test_a_cancelled_summary_is_charged(talk: Conversation, model_server: DemoServer) -> None:
@@ -123,8 +123,7 @@ def test_a_cancelled_summary_is_charged(talk: Conversation, model_server: DemoSe
         assert compactions.cancel(talk.pk)
         done.result(10)
     assert Compaction.objects.get(pk=pk).status == Status.CANCELLED
-    cost, total = books(talk, pk)
-    assert cost == total > 0
+    assert bill(pk).dollars == add_up_one("conversation", talk.pk).dollars > 0
 
 
 def test_a_summary_of_what_has_changed_is_charged(
@@ -140,8 +139,7 @@ def test_a_summary_of_what_has_changed_is_charged(
         done.result(10)
     compaction = Compaction.objects.get(pk=pk)
     assert (compaction.status, compaction.error) == (Status.FAILED, compactions.CHANGED)
-    cost, total = books(talk, pk)
-    assert cost == total > 0
+    assert bill(pk).dollars == add_up_one("conversation", talk.pk).dollars > 0
 
 
 # --- Another try ----------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import pytest
 
 from accounts import policies
 from accounts.models import GroupPolicy, User
-from agent.model.unreported import Spent
 from chat.db.threads import in_db
 from chat.engine.rights import NOT_OFFERED
 from chat.errors import Refused
@@ -103,7 +102,7 @@ async def test_a_summary_that_is_being_written_ends_when_the_model_is_taken_away
     )
     assert await in_db(compaction_jobs.claim, begun.compaction_id, 1)
     await in_db(take_away_elsewhere, chat.user, model_names=[])
-    assert not await in_db(compaction_jobs.keep_spent, begun.compaction_id, Spent())
+    assert not await in_db(compaction_jobs.is_wanted, begun.compaction_id)
     ended = await in_db(Compaction.objects.get, pk=begun.compaction_id)
     assert ended.status == Compaction.Status.CANCELLED
 

@@ -100,8 +100,8 @@ async def test_the_export_has_all_of_the_account(async_client: AsyncClient) -> N
     (file,) = read("files.json")
     assert archive.read(file["file"]) == b"what was sent"
     assert file["messages"][0]["number"] == 1
-    (call,) = map(json.loads, archive.read("model_calls.jsonl").splitlines())
-    assert (call["kind"], Decimal(call["cost"])) == ("answer", Decimal("0.25"))
+    calls = [json.loads(line) for line in archive.read("model_calls.jsonl").splitlines()]
+    assert ("answer", Decimal("0.25")) in {(each["kind"], Decimal(each["cost"])) for each in calls}
     talk = read("conversations/0001 day-1.json")
     assert [message["shown"] for message in talk["messages"]] == [True] * 6 + [False]
     details = read("conversations/0001 day-1.details.json")
@@ -182,7 +182,7 @@ def test_an_owner_deletes_the_account(client: Client, media: Path) -> None:
     assert not Attachment.objects.exists()
     assert [path for path in media.rglob("*") if path.is_file()] == []
     assert client.get(reverse("home")).status_code == 302
-    assert ModelCall.objects.get().user is None
+    assert {call.user for call in ModelCall.objects.all()} == {None}
     entry = AuditEntry.objects.latest("pk")
     assert (entry.act, entry.actor, entry.target_id) == ("delete own account", None, str(user.pk))
 

@@ -30,12 +30,6 @@ HOUR = timedelta(hours=1)
 OF_THE_LIST = {"HX-Request": "true", "HX-Trigger": "sidebar-list"}
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept() -> None:
-    """Of the tests before, whose rows are gone without a signal."""
-    announcements.forget()
-
-
 @pytest.fixture
 def browser(client: Client, user: User) -> Client:
     client.force_login(user)
@@ -124,6 +118,7 @@ def test_a_page_takes_a_statement_for_it_every_two_seconds_at_most(browser: Clie
             announcements.find_current()
         return len(captured)
 
+    announcements.forget()
     assert [count(), count(), count()] == [1, 0, 0]
     announce()
     assert [count(), count()] == [1, 0]

@@ -4,21 +4,29 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import strip_tags
 
+from accounts import audit
+from accounts.audit import Act
 from accounts.models import AccessToken, User
 from accounts.tokens import EXPORT_READ, find_user_id_by_token, issue_token
 from chat.models import Memory
 from chat.services.library import memories
 from chat.web.settings_frame import SECTIONS
-from tests.chat.factories import make_profile, make_user
+from spending.limits import forget_budgets
+from spending.models import Budget
+from tests.chat.factories import make_conversation, make_profile, make_user
 from tests.chat.pseudo import LANGUAGE, pseudo_language
+from tests.spending.factories import make_call
 
 pytestmark = pytest.mark.django_db
 
 IN_DIALOG = {"HX-Request": "true"}
 FROM_SCRIPT = {"X-Requested-With": "fetch"}
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0"
 GENERAL, TOKENS = "/settings/general/", "/settings/tokens/"
 
 
@@ -75,6 +83,14 @@ def test_what_is_chosen_is_stored_on_the_account(browser: Client, ada: User) -> 
     page = browser.get(GENERAL).content.decode()
     assert '<option value="a-model" selected>' in page
     assert 'value="dark" autocomplete="off" id="id_appearance_2" checked' in page
+
+
+def test_the_chosen_model_is_that_of_new_chats(browser: Client) -> None:
+    make_profile("a-model", display_name="A Model")
+    assert browser.get("/").context["model"] != "a-model"
+    browser.post(GENERAL, {"default_model": "a-model"})
+    assert browser.get("/").context["model"] == "a-model"
+    assert "Default</option>" in browser.get(GENERAL).content.decode()
 
 
 def test_the_dialog_says_that_it_is_saved(browser: Client) -> None:
@@ -230,3 +246,87 @@ def test_a_form_needs_the_csrf_token(ada: User) -> None:
     for address in GENERAL, TOKENS:
         assert strict.post(address, NEW).status_code == 403
     assert not AccessToken.objects.exists()
+
+
+# --- Sessions, security, usage, data --------------------------------------------------------------
+
+
+def shown(browser: Client, section: str) -> str:
+    """The words of a section."""
+    html = browser.get(f"/settings/{section}/", headers=IN_DIALOG).content.decode()
+    return " ".join(strip_tags(html.partition("settings-title")[2]).split())
+
+
+def test_this_browser_and_the_others_are_listed(browser: Client, ada: User) -> None:
+    other = Client(headers={"user-agent": FIREFOX})
+    other.force_login(ada)
+    other.get("/account/sessions/")
+    words = shown(browser, "sessions")
+    assert words.count("This browser.") == 1
+    assert "Firefox" in words
+
+
+def test_the_state_of_second_factors_is_told(browser: Client, ada: User) -> None:
+    words = shown(browser, "security")
+    assert "Change password" in words
+    assert "Not in use" in words
+    assert "Recovery codes" not in words
+    for kind in "totp", "webauthn", "webauthn", "recovery_codes":
+        Authenticator.objects.create(user=ada, type=kind, data={})
+    words = shown(browser, "security")
+    assert "Its codes are asked for" in words
+    assert "You have 2." in words
+    assert "Recovery codes" in words
+
+
+def test_who_has_no_password_can_set_one(browser: Client, ada: User) -> None:
+    ada.set_unusable_password()
+    ada.save()
+    browser.force_login(ada)
+    assert "Set a password" in shown(browser, "security")
+
+
+@pytest.fixture
+def _budgets() -> Iterator[None]:
+    """What a process keeps of them does not come from another test, nor go to one."""
+    forget_budgets()
+    yield
+    forget_budgets()
+
+
+def give(period: str, limit: int, user: User | None = None) -> None:
+    Budget.objects.create(user=user, period=period, unit="money", limit=limit)
+    forget_budgets()  # as the end of the transaction would
+
+
+@pytest.mark.usefixtures("_budgets")
+def test_what_was_spent_and_what_is_left_is_told(browser: Client, ada: User) -> None:
+    assert "budget" not in shown(browser, "usage")
+    make_call("1.25", user=ada)
+    make_call("7", user=make_user("bob"))
+    give("month", 5, ada)
+    words = shown(browser, "usage")
+    assert "$1.25" in words
+    assert "Your budget for this month" in words
+    assert "$1.25 of $5.00" in words
+    assert "$7" not in words
+
+
+@pytest.mark.usefixtures("_budgets")
+def test_of_the_sites_budget_only_administrators_are_told(browser: Client, ada: User) -> None:
+    give("day", 50)
+    assert "budget" not in shown(browser, "usage")
+    User.objects.update(is_superuser=True, is_staff=True)
+    assert "The site’s budget for today" in shown(browser, "usage")
+
+
+def test_who_has_read_something_is_told(browser: Client, ada: User) -> None:
+    assert "Nobody has read anything of yours" in shown(browser, "data")
+    row = make_conversation(owner=ada)
+    audit.record(make_user("root"), Act.READ, target=row, owner=ada, reason="Asked for help")
+    words = shown(browser, "data")
+    assert "root" in words
+    assert "Asked for help" in words
+    page = browser.get("/settings/data/").content.decode()
+    for name in "account_export", "account_delete":
+        assert f'href="{reverse(name)}"' in page

@@ -2,7 +2,9 @@
 
 import csv
 import re
+from collections.abc import Iterator
 from datetime import timedelta
+from decimal import Decimal
 from io import StringIO
 from uuid import uuid4
 
@@ -15,11 +17,21 @@ from django.utils import timezone
 
 from accounts.models import User
 from chat.services.library import conversations
+from spending.limits import forget_budgets
+from spending.models import Budget
 from spending.spans import begin_of, last_months
 from tests.chat.factories import make_conversation, make_user
 from tests.spending.factories import make_call
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.on_both]
+
+
+@pytest.fixture(autouse=True)
+def no_budget_is_known() -> Iterator[None]:
+    """Of another test, nor of this one in the next."""
+    forget_budgets()
+    yield
+    forget_budgets()
 
 
 @pytest.fixture
@@ -131,6 +143,7 @@ def test_many_conversations_end_in_one_line_and_take_no_more_statements(
     browser: Client, user: User
 ) -> None:
     def count() -> int:
+        forget_budgets()  # or what is kept of them would tell
         with CaptureQueriesContext(connection) as captured:
             html(browser.get("/usage/"))
         return len(captured)
@@ -164,3 +177,45 @@ def test_ones_own_calls_of_a_month_are_sent(browser: Client, user: User) -> None
     assert response["Cache-Control"] == "private, no-store"
     (row,) = csv.DictReader(StringIO(response.content.decode()))
     assert row["cost_usd"] == "2.000000000"
+
+
+# --- Budgets --------------------------------------------------------------------------------------
+
+
+def give(limit: int, period: str = "month", unit: str = "money", user: User | None = None) -> None:
+    Budget.objects.create(user=user, period=period, unit=unit, limit=limit)
+    forget_budgets()
+
+
+def test_budgets_say_what_is_left_held_and_when_they_begin_anew(
+    browser: Client, user: User
+) -> None:
+    make_call("1.25", user=user)
+    make_call("0", user=user, state="open", bound=Decimal("0.5"))
+    give(5, user=user)
+    give(2_000_000, "day", "tokens", user)
+    page = html(browser.get("/usage/"))
+    assert "Your budget for this month: <strong>$1.25 of $5.00</strong>" in page
+    assert "Left: $3.25. It begins anew on " in page
+    assert "Answers that run hold $0.5000." in page
+    assert "Your budget for today: <strong>1.1k tokens of 2M tokens</strong>" in page
+    begins = begin_of(last_months(1)[0].end)
+    assert f'datetime="{begins.isoformat()}"' in page
+
+
+def test_a_budget_is_told_before_anything_is_spent(browser: Client, user: User) -> None:
+    give(0, user=user)
+    page = html(browser.get("/usage/"))
+    assert "<strong>$0 of $0</strong>" in page
+    assert 'value="100"' in page
+
+
+def test_of_the_sites_budget_the_page_tells_administrators_alone(
+    browser: Client, user: User
+) -> None:
+    give(500)
+    assert "budget" not in html(browser.get("/usage/"))
+    User.objects.update(is_superuser=True, is_staff=True)
+    assert "The site’s budget for this month: <strong>$0 of $500.00</strong>" in html(
+        browser.get("/usage/")
+    )

@@ -38,7 +38,7 @@ async def good(request: Request) -> Reply:
 
 
 prices = st.builds(
-    Prices,
+    Prices.of,
     input=st.floats(0, 20),
     output=st.floats(0, 100),
     cache_read=st.floats(0, 2),
@@ -102,8 +102,8 @@ def by(method: Method, **values: object) -> Choice:
 
 def test_prices_count_what_is_read_and_what_is_written_in_dollars() -> None:
     own = job().own
-    dear = replace(own, name="dear", prices=replace(own.prices, input=0.0, output=1_000.0))
-    assert by(Method.SERIALISED).price == pytest.approx(0.02, rel=0.3)
+    dear = replace(own, name="dear", prices=Prices.of(0.0, 1_000.0, 0.2, 2.5))
+    assert float(by(Method.SERIALISED).price) == pytest.approx(0.02, rel=0.3)
     # It reads for nothing, but what it writes costs more than to read the cache.
     choice = choose(job(warm=True, writer=dear))
     assert choice.method == Method.WARM_PREFIX

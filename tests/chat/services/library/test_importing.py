@@ -18,6 +18,7 @@ from chat.engine.state import load_state
 from chat.importers.pi import parse_session
 from chat.management.commands import import_session
 from chat.models import Conversation, Message, Turn
+from spending.models import ModelCall
 from tests.chat.factories import make_profile, make_user
 
 pytestmark = [pytest.mark.on_both, pytest.mark.django_db]
@@ -228,8 +229,7 @@ def test_a_session_becomes_one_conversation(file: Path) -> None:
     assert {m.created_at for m in stored} == {datetime(2025, 11, 20, 23, 33, 1, tzinfo=UTC)}
     assert conversation.next_number == 11
     assert all(m.tokens > 0 for m in stored)
-    assert (conversation.input_tokens, conversation.output_tokens) == (103 + 1003 + 103 + 1103, 80)
-    assert conversation.cost == 2.0
+    assert not ModelCall.objects.exists(), "it was paid elsewhere"
 
 
 @pytest.mark.parametrize("reported", [60, 1_103, 50_000])

@@ -11,16 +11,20 @@ from hypothesis import strategies as st
 from accounts.models import User
 from agent.context.assemble import assemble
 from agent.errors import AgentError, ErrorCode
+from agent.messages import Usage
+from agent.model.reply import Reply
 from agent.model.rules import find_violations
 from chat.engine.state import load_state
 from chat.errors import Refused
 from chat.html.message import render_message
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.queries import tree
+from chat.services.calls import describe_end
 from chat.services.summary import leaving_out, summaries
 from chat.services.turns import branches, endings, requests
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.turns import NewMessage
+from spending.totals import add_up_one
 from tests.chat.factories import (
     HOLDER,
     add_messages,
@@ -130,10 +134,13 @@ def test_another_model_answers_once(talk: Conversation) -> None:
     assert opening.state.limits.window == 50_000
     used = {"input_tokens": 100, "output_tokens": 1_000_000}
     blocks = [{"type": "text", "text": "Otherwise."}]
-    state = endings.end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=blocks, usage=used))
+    assert opening.call
+    end = describe_end(opening.call, Reply(usage=Usage.from_api(used), complete=True), None)
+    ending = TurnOutcome(Turn.Status.COMPLETED, blocks=blocks, usage=used, call=end)
+    state = endings.end_turn(turn.pk, ending)
     again = message(talk, 11)
     assert again.model == "other-model"
-    assert again.cost == pytest.approx(7.0, abs=0.001)
+    assert float(add_up_one("turn", turn.pk).dollars) == pytest.approx(7.0, abs=0.001)
     assert state
     assert state.profile.name == "test-model"
     assert state.estimated  # what another model reported says nothing of the next request

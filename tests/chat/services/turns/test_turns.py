@@ -3,17 +3,24 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 
 import pytest
 from django.db import connection, transaction
 
 from accounts.models import User
 from agent.errors import AgentError, ErrorCode
+from agent.messages import Usage
+from agent.model.reply import Reply
 from chat.errors import Refused
 from chat.models import Conversation, Message, ModelProfile, Turn
+from chat.services.calls import describe_end
 from chat.services.turns import endings, requests, turns
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.turns import NewMessage, TurnEnded
+from spending.calls import CallEnd
+from spending.models import ModelCall
+from spending.totals import add_up_one
 from tests.chat.factories import HOLDER, make_conversation, make_profile, make_turn, make_user
 from tests.chat.listening import Listener, race
 
@@ -277,25 +284,37 @@ def test_an_ended_turn_cannot_begin(conversation: Conversation) -> None:
 # --- The turn ends --------------------------------------------------------------------------------
 
 
-def test_a_finished_turn_stores_answer_usage_cost_and_totals(
+def end_of(opening: requests.AnswerStart) -> CallEnd:
+    """The end of a request's call, as its server has reported it."""
+    assert opening.call
+    return describe_end(opening.call, Reply(usage=Usage.from_api(USAGE), complete=True), None)
+
+
+def test_a_finished_turn_stores_answer_usage_and_cost(
     conversation: Conversation, listen: Listen
 ) -> None:
     turn = post(conversation)
     assert turn is not None
-    requests.open_next_request(turn.pk)
+    opening = requests.open_next_request(turn.pk)
     heard = listen(conversation)
-    ending = TurnOutcome(Turn.Status.COMPLETED, blocks=ANSWER, stop_reason="end_turn", usage=USAGE)
+    ending = TurnOutcome(
+        Turn.Status.COMPLETED,
+        blocks=ANSWER,
+        stop_reason="end_turn",
+        usage=USAGE,
+        call=end_of(opening),
+    )
     assert endings.end_turn(turn.pk, ending)
 
     message = conversation.messages.get(number=6)
     assert message.blocks == ANSWER
     assert message.text == "Hi! How can I help?"
     assert (message.status, message.stop_reason, message.usage) == ("complete", "end_turn", USAGE)
-    cost = (30 * 2.0 + 970 * 0.2 + 20 * 10.0) / 1e6
-    assert message.cost == pytest.approx(cost)
-    conversation.refresh_from_db()
-    assert (conversation.input_tokens, conversation.output_tokens) == (1_000, 20)
-    assert conversation.cost == pytest.approx(cost)
+    call = ModelCall.objects.get(state=ModelCall.State.SETTLED)
+    assert (call.user, call.message, call.turn) == (conversation.owner, message.pk, turn.pk)
+    assert (call.input_tokens, call.cache_read_tokens, call.output_tokens) == (30, 970, 20)
+    assert call.cost == Decimal(30 * 2 + 194 + 20 * 10) / 10**6
+    assert call.bound > call.cost
     finished, usage = heard.events()
     assert finished["type"] == "turn.finished"
     assert (finished["status"], finished["message_id"]) == ("completed", message.pk)
@@ -307,10 +326,15 @@ def test_a_finished_turn_stores_answer_usage_cost_and_totals(
 def test_a_turn_ends_once_under_racing_threads(conversation: Conversation, listen: Listen) -> None:
     turn = post(conversation)
     assert turn is not None
-    requests.open_next_request(turn.pk)
+    call = end_of(requests.open_next_request(turn.pk))
     heard = listen(conversation)
     ways = [
-        TurnOutcome(status, blocks=[{"type": "text", "text": f"ended as {status}"}], usage=USAGE)
+        TurnOutcome(
+            status,
+            blocks=[{"type": "text", "text": f"ended as {status}"}],
+            usage=USAGE,
+            call=call,
+        )
         for status in ("completed", "cancelled", "failed", "interrupted")
     ]
     results = race(*[lambda e=e: endings.end_turn(turn.pk, e) for e in ways])
@@ -319,8 +343,7 @@ def test_a_turn_ends_once_under_racing_threads(conversation: Conversation, liste
     (finished,) = heard.events("turn.finished")
     assert finished["status"] == turn.status
     assert conversation.messages.get(number=6).text == f"ended as {turn.status}"
-    conversation.refresh_from_db()
-    assert conversation.input_tokens == 1_000
+    assert add_up_one("turn", turn.pk).request_tokens == 1_000
 
 
 def test_a_turn_that_failed_before_its_request_still_shows_why(conversation: Conversation) -> None:
