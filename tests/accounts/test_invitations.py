@@ -13,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import invitations
+from accounts.forms import NewAccountForm
 from accounts.invitations import InvitationInvalid, accept, find_valid, invite
 from accounts.models import AuditEntry, Invitation, User
 
@@ -45,7 +46,8 @@ def test_whoever_has_the_link_makes_one_account_in_the_group(client: Client, lin
     assert client.session["_auth_user_id"] == str(grace.pk)
     assert [group.name for group in grace.groups.all()] == ["Chess"]
     assert grace.email == "grace@example.org"
-    assert not (grace.is_staff or grace.is_superuser)
+    assert not grace.is_staff
+    assert not grace.is_superuser
     assert Invitation.objects.get().used_by == grace
     used = Client().post(link, FORM | {"username": "eve"})
     assert used.status_code == 404
@@ -95,6 +97,16 @@ def test_what_is_wrong_with_the_form_does_not_use_the_link_up(client: Client) ->
     answer = client.post(f"/invitation/{token}/", FORM)
     assert "already exists" in answer.content.decode()
     assert find_valid(token) is not None
+
+
+def test_a_name_that_somebody_takes_meanwhile_is_one_that_is_taken(
+    client: Client, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    User.objects.create_user("grace")
+    monkeypatch.setattr(NewAccountForm, "validate_unique", lambda form: None)  # looked too early
+    answer = client.post(link, FORM)
+    assert "already exists" in answer.content.decode()
+    assert Invitation.objects.get().used_at is None
 
 
 @pytest.mark.django_db
