@@ -12,8 +12,11 @@ pytestmark = pytest.mark.e2e
 
 MAKE_A_READER = f"""
 from accounts.models import User
-if not User.objects.filter(username="grace"):
-    User.objects.create_user("grace", password="{PASSWORD}")
+User.objects.create_user("grace", password="{PASSWORD}")
+"""
+DELETE_THE_READER = """
+from accounts.models import User
+User.objects.get(username="grace").delete()
 """
 MAKE_IT_LONG = """
 from chat.models import Conversation, Message
@@ -30,7 +33,7 @@ for number in range(last.number + 1, 101):
 @pytest.fixture
 def read(server: EverlongProcess, second_profile: BrowserContext):  # type: ignore[no-untyped-def]
     """`read(link)`: the page of a link for somebody else, who signs in on the way."""
-    manage(server.environment, "shell", "--verbosity", "0", "--command", MAKE_A_READER)
+    run(server, MAKE_A_READER)
 
     def follow(link: str) -> Page:
         page = second_profile.new_page()
@@ -43,6 +46,11 @@ def read(server: EverlongProcess, second_profile: BrowserContext):  # type: igno
 
     yield follow
     make_new(second_profile)
+    run(server, DELETE_THE_READER)  # other walks have the server to one person
+
+
+def run(server: EverlongProcess, script: str) -> None:
+    manage(server.environment, "shell", "--verbosity", "0", "--command", script)
 
 
 def test_a_link_is_made_copied_read_and_revoked(
@@ -79,7 +87,7 @@ def test_a_long_conversation_loads_on_and_follows_links_to_messages(
     talk: Talk, server: EverlongProcess, check: Check
 ) -> None:
     page = talk(("Hello", "Hi!"))
-    manage(server.environment, "shell", "--verbosity", "0", "--command", MAKE_IT_LONG)
+    run(server, MAKE_IT_LONG)
     page.click("#conversation-menu summary")
     page.get_by_role("button", name="Share…").click()
     page.get_by_label("All of it").check()
