@@ -19,6 +19,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import invitations
+from accounts.audited_admin import record_act
 from accounts.models import Invitation, User
 
 # The settings name the provider, its tokens are not kept, and sessions are their owners' own.
@@ -56,6 +57,8 @@ class InvitationAdmin(admin.ModelAdmin):
 
     @admin.action(description="Revoke the selected invitations", permissions=["add"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
+        for row in queryset:
+            record_act(request, "revoke", row)
         number = invitations.revoke(queryset)
         messages.success(request, f"Revoked: {number}.")
 

@@ -13,7 +13,10 @@ from datetime import datetime
 from io import StringIO
 from typing import Any
 
+from allauth.mfa.models import Authenticator
+from allauth.mfa.signals import authenticator_removed
 from django.db.models import Model, TextChoices
+from django.dispatch import receiver
 
 from accounts.models import AuditEntry, User
 
@@ -59,6 +62,12 @@ def record(
         reason=reason[:500],
         changed=list(changed),
     )
+
+
+@receiver(authenticator_removed, dispatch_uid="accounts.audit")
+def _note_removed_factor(user: User, authenticator: Authenticator, **_: Any) -> None:
+    """Its owner has taken a second factor away: whoever could do so may be somebody else."""
+    record(user, Act.REMOVE_SECOND_FACTOR, target=authenticator, owner=user)
 
 
 def read_entries(

@@ -43,16 +43,11 @@ class Rights:
     model_names: Names | None = None
     tool_groups: Names | None = None
     mcp_servers: Names | None = None
-    # Of new conversations, those that come first in question first: the person's own choice, then
-    # those of their groups. Only such as they may use.
+    # Of new conversations, the first that is offered: the person's own choice, then those of their
+    # groups, as far as they may use them.
     default_models: tuple[str, ...] = ()
     retention_days: int | None = None  # None: as the site says
     group_ids: tuple[int, ...] = ()  # of all their groups, also those without a policy
-
-    @property
-    def default_model(self) -> str:
-        """ "": the site's."""
-        return next(iter(self.default_models), "")
 
     def may_use_model(self, name: str) -> bool:
         return self.model_names is None or name in self.model_names

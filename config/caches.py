@@ -50,9 +50,10 @@ class LocalCache(LocMemCache):
     def delete_prefixed(self, prefixes: Collection[str]) -> None:
         """Delete what is kept under keys that begin so."""
         begins = tuple(self.make_key(each) for each in prefixes)
-        with self._lock:
-            for key in [each for each in self._cache if each.startswith(begins)]:
-                self._delete(key)
+        django: Any = self  # its types do not tell what it is made of
+        with django._lock:
+            for key in [each for each in django._cache if each.startswith(begins)]:
+                django._delete(key)
 
 
 class SurvivingRedisCache(RedisCache):
@@ -86,13 +87,14 @@ class SurvivingRedisCache(RedisCache):
         keys, in steps that hold up nobody. While Redis is away its entries stay until they
         expire."""
         self.own.delete_prefixed(prefixes)
-        begins = tuple(self.make_key(each).encode() for each in prefixes)
-        # The part that all of them have in common, so that Redis sends few of the others.
-        common = os.path.commonprefix(begins).decode()
-        client = self._cache.get_client(None, write=True)
+        begins = [self.make_key(each) for each in prefixes]
+        # What they have in common, so that Redis sends few of the others.
+        common = os.path.commonprefix(begins)
+        django: Any = self
+        client = django._cache.get_client(None, write=True)
         try:
             for key in client.scan_iter(match=f"{common}*", count=KEYS_AT_ONCE):
-                if key.startswith(begins):
+                if key.decode().startswith(tuple(begins)):
                     client.unlink(key)
         except AWAY as error:
             CACHE.note_failure(error)

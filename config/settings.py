@@ -324,10 +324,7 @@ MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000, least=1)
 # Bytes of a form or a frame: a character takes up to 12 ("%F0%9F%98%80", "\ud83d\ude00").
 MAX_TEXT_BYTES = 12 * MAX_MESSAGE_CHARACTERS + 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_TEXT_BYTES
-
-# Conversations without a message for so long are deleted, where their owner's groups say nothing
-# else; 0: never.
-RETENTION_DAYS = env.int("RETENTION_DAYS", 0, least=0)
+RETENTION_DAYS = env.int("RETENTION_DAYS", 0, least=0)  # without a message; 0: for ever
 
 HTTPS = env.bool("HTTPS", bool(PUBLIC_URL and PUBLIC_URL.is_https))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS

@@ -92,7 +92,9 @@ def hold(user_id: int | None, bound: Bound, *, kind: str, at: datetime) -> Held:
     """Hold what a call that is opened at a moment can cost, or what of that can still be had: an
     answer may write less then. The caller's transaction stores the call. Without a budget of the
     person or the site there is no statement. Raises BudgetUsed and BudgetBusy."""
-    limits = find_limits(user_id)
+    # What costs nothing is held from nothing: a model of one's own machine, a count of tokens.
+    whole = bound.with_output(bound.max_tokens)
+    limits = [limit for limit in find_limits(user_id) if whole.count(limit.unit)]
     tokens = bound.max_tokens
     if not _hold_whole(limits, bound, kind, at):
         tokens = _hold_rest(limits, bound, kind, at)

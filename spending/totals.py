@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, TypeVar
 from uuid import UUID
@@ -44,18 +45,24 @@ _SUMS = f"""
 """
 
 
-def add_up(by: TotalsBy, keys: Collection[Key]) -> dict[Key, Total]:
-    """The totals of people, conversations and so on, by their ids, in one query. Who has none is
-    not in it."""
+def add_up(
+    by: TotalsBy, keys: Collection[Key], *, since: datetime | None = None
+) -> dict[Key, Total]:
+    """The totals of people, conversations and so on, by their ids, in one query; those of calls
+    that were opened from `since` on. Who has none is not in it."""
     if not keys:
         return {}
     column = "user_id" if by == "user" else by
     places = ", ".join(["%s"] * len(keys))
+    given = [prepare(by, key) for key in keys]
+    if since:
+        given.append(prepare("opened_at", since))
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT {column}, {_SUMS} FROM {ModelCall._meta.db_table} "
-            f"WHERE {column} IN ({places}) AND state <> '{ModelCall.State.OPEN}' GROUP BY {column}",
-            [prepare(by, key) for key in keys],
+            f"WHERE {column} IN ({places}) AND state <> '{ModelCall.State.OPEN}' "
+            f"{'AND opened_at >= %s ' if since else ''}GROUP BY {column}",
+            given,
         )
         found = cursor.fetchall()
     as_key: Any = (lambda value: UUID(str(value))) if by == "conversation" else int

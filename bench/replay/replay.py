@@ -280,7 +280,7 @@ class Replay:
 
         running.caller = caller
         with (
-            patch("chat.engine.model_server.new_client", lambda endpoint: caller),
+            patch("chat.engine.model_server.new_client", lambda endpoint, **_: caller),
             patch("chat.jobs.summary.Deadline.pass_by", lambda _: caller.pass_deadline()),
         ):
             try:

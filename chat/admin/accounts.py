@@ -13,15 +13,18 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 
 from accounts.models import Role, User
 from accounts.roles import LastAdministrator, require_administrator_without, set_role
-from chat.admin.base import PricedChangeList, column
+from chat.admin.base import add_totals, column
+from chat.admin.budgets import Scope, link_budgets
 from chat.admin.handing_over import HandsOver
 from chat.admin.holds import HoldingAdmin
 from chat.html.figures import format_money
 from chat.models import Attachment, Conversation, Memory, Message
 from chat.services.people import accounts
+from spending.spans import begin_of, month_of
 
 LAST = "This is the last administrator. Make somebody else an administrator first."
 # What only an administrator changes: nobody raises themselves or others.
@@ -48,9 +51,20 @@ class AccountForm(UserChangeForm):
         return values
 
 
+class AccountChangeList(ChangeList):
+    """With what each account on the page has cost in this month as `total`: the calls of all years
+    would be the whole table."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list: list[Any] = list(self.result_list)
+        month = month_of(timezone.localdate())
+        add_totals(self.result_list, "user", since=begin_of(month.first))
+
+
 @admin.register(User)
 class AccountAdmin(HandsOver, HoldingAdmin, UserAdmin):
-    """Accounts, with what each has cost."""
+    """Accounts, with what each has cost in this month."""
 
     form = AccountForm
     actions = (*HandsOver.actions, *HoldingAdmin.actions)
@@ -64,13 +78,13 @@ class AccountAdmin(HandsOver, HoldingAdmin, UserAdmin):
         "last_login",
     )
     list_filter = ("is_active", "is_staff", "is_superuser", "groups")
-    readonly_fields = ("last_login", "date_joined")
+    readonly_fields = ("last_login", "date_joined", "budgets")
     # Django's pair of boxes breaks rules of ARIA; the browser's own list does not.
     filter_horizontal = ()
     fieldsets = (
         (None, {"fields": ("username", "password")}),
         ("Person", {"fields": ("first_name", "last_name", "email")}),
-        ("Access", {"fields": ("is_active", "role", "groups")}),
+        ("Access", {"fields": ("is_active", "role", "groups", "budgets")}),
         (
             "Single permissions",
             {
@@ -83,16 +97,16 @@ class AccountAdmin(HandsOver, HoldingAdmin, UserAdmin):
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
 
-    totals_by = "user"
-
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return PricedChangeList
+        return AccountChangeList
 
     role_name = column("Role", lambda row: row.role.label.partition(":")[0])
-    total_cost = column("Cost", lambda row: format_money(row.total.dollars))
+    total_cost = column("Cost this month", lambda row: format_money(row.total.dollars))
     compaction_cost = column(
         "Of that, compactions", lambda row: format_money(row.total.summary_dollars)
     )
+
+    budgets = column("Budgets", lambda row: link_budgets(Scope(user=row)))
 
     # --- Roles ------------------------------------------------------------------------------------
 

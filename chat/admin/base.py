@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal, cast
 from urllib.parse import urlencode
 from uuid import UUID
@@ -64,9 +65,9 @@ class PricedChangeList(ChangeList):
             add_totals(self.result_list, by)
 
 
-def add_totals(rows: Sequence[Any], by: TotalsBy) -> None:
-    """Give rows what their model calls cost as `total`."""
-    totals = add_up(by, [row.pk for row in rows])
+def add_totals(rows: Sequence[Any], by: TotalsBy, *, since: datetime | None = None) -> None:
+    """Give rows what their model calls, from `since` on, cost as `total`."""
+    totals = add_up(by, [row.pk for row in rows], since=since)
     for row in rows:
         row.total = totals.get(row.pk, Total())
 

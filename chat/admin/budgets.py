@@ -14,6 +14,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from accounts.models import User
 from chat.html.budget_words import describe_amount, describe_spent
@@ -257,6 +259,19 @@ def _list_limits(rows: Iterable[Budget]) -> list[str]:
 def _write(limit: Decimal) -> str:
     """`5000000`, `12.5`: a browser's field for numbers takes no other form."""
     return f"{limit.normalize():f}"
+
+
+def link_budgets(scope: Scope) -> SafeString:
+    """What a person or a group's members may spend, as a link to where it is set."""
+    stored = {(row.period, row.unit): row for row in scope.list_budgets()}
+    said = [
+        "unlimited " + LABELS[key].lower().replace("us dollars", "dollars")
+        if row.limit is None
+        else f"{describe_amount(row.unit, row.limit)} a {row.period}"
+        for key in LABELS
+        if (row := stored.get(key))
+    ]
+    return format_html('<a href="{}">{}</a>', scope.url, ", ".join(said) or scope.without)
 
 
 def _choose(row: Budget | None) -> str:

@@ -69,7 +69,6 @@ class ConversationAdmin(HandsOver, HoldingAdmin, PrivateAdmin):
         "total_cost",
         "compactions_count",
         "compacted",
-        "held",
         "updated",
     )
     list_select_related = ("owner",)
@@ -82,7 +81,6 @@ class ConversationAdmin(HandsOver, HoldingAdmin, PrivateAdmin):
         "next_number",
         "compactions_completed",
         "compaction",
-        "held",
         "updated_at",
     )
     list_filter = ("updated_at", CompactedFilter, "archived", "held", OwnerFilter, ModelFilter)

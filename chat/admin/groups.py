@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from accounts.models import GroupPolicy, Role, User
 from accounts.policies import remove_policy, set_policy
 from chat.admin.base import column
+from chat.admin.budgets import Scope, link_budgets
 from chat.engine.tools import TOOL_GROUPS, WEB
 from chat.models import McpServer, ModelProfile
 
@@ -126,14 +127,14 @@ class PolicyGroupAdmin(GroupAdmin):
     form = GroupForm
     list_display = ("name", "members_count", "limits")
     list_select_related = ("policy",)
-    readonly_fields = ("members",)
+    readonly_fields = ("members", "budgets")
     # Django's pair of boxes breaks rules of ARIA; the browser's own list does not.
     filter_horizontal = ()
     fieldsets = (
         (None, {"fields": ("name", "members")}),
         (
             "What members may use",
-            {"fields": ("has_policy", *CHOICES, "default_model", "retention_days")},
+            {"fields": ("has_policy", *CHOICES, "default_model", "retention_days", "budgets")},
         ),
         (
             "Single permissions",
@@ -152,7 +153,8 @@ class PolicyGroupAdmin(GroupAdmin):
         """Whoever gives permissions could give them to themselves."""
         user = request.user
         is_administrator = isinstance(user, User) and user.role == Role.ADMINISTRATOR
-        return self.readonly_fields if is_administrator else ("members", "permissions")
+        fields = self.readonly_fields
+        return fields if is_administrator else (*fields, "permissions")
 
     members_count = column("Members", lambda row: row.people, "people")
 
@@ -166,6 +168,10 @@ class PolicyGroupAdmin(GroupAdmin):
         return ", ".join(
             f"all {words}" if names is None else f"{len(names)} {words}" for names, words in counts
         )
+
+    @admin.display(description="Budgets")
+    def budgets(self, row: Group) -> SafeString | str:
+        return "–" if row._state.adding else link_budgets(Scope(group=row))
 
     @admin.display(description="Members")
     def members(self, row: Group) -> SafeString | str:

@@ -70,10 +70,12 @@ def _web_tools(conversation: Conversation, profile: ModelProfile) -> list[dict[s
 
 def list_mcp_servers(conversation: Conversation) -> list[McpServer]:
     """The enabled ones that the user has chosen for a conversation and may use."""
-    chosen = conversation.tool_settings.get("mcp") or []
-    rights = load_rights(conversation.owner_id) if chosen else None
-    names = [name for name in chosen if rights and rights.may_use_server(name)]
-    return list(McpServer.objects.filter(enabled=True, name__in=names)) if names else []
+    chosen = conversation.tool_settings.get("mcp")
+    if not chosen:
+        return []
+    rights = load_rights(conversation.owner_id)
+    names = [name for name in chosen if rights.may_use_server(name)]
+    return list(McpServer.objects.filter(enabled=True, name__in=names))
 
 
 def may_call(owner_id: int, server: str) -> bool:

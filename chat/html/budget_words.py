@@ -88,7 +88,7 @@ def describe_nearly_used(state: BudgetState) -> str:
         [
             words.format(share=min(state.share, USED_UP), spent=describe_spent(state)),
             gettext("It begins anew on {moment}.").format(moment=format_moment(state.resets_at)),
-            gettext("Titles and preparations wait until then.")
+            gettext("Answers go on; titles and preparations wait until then.")
             if state.share < USED_UP
             else str(STILL_WORKS),
         ]

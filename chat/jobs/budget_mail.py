@@ -6,6 +6,7 @@ from django.core.mail import send_mail
 from django.utils.translation import gettext
 
 from accounts.models import User
+from accounts.preferences import speaking_to
 from chat.html.budget_words import describe_nearly_used
 from spending.budgets import NEAR, BudgetState, describe_budgets
 
@@ -16,15 +17,18 @@ def mail_budget_word(user_id: int | None, period: str, unit: str) -> None:
     """Write to a person, or about the site's budget (None) to the administrators, how much of the
     budget is spent. Where no mail server is configured, nothing is sent."""
     state = _find_state(user_id, period, unit)
-    if not settings.EMAIL_HOST or state is None or state.share < NEAR:
+    if not settings.MAIL or state is None or state.share < NEAR:
         return
     people = User.objects.filter(is_active=True).exclude(email="")
     people = people.filter(pk=user_id) if user_id else people.filter(is_superuser=True)
-    subject = (
-        gettext("Everlong: your budget") if user_id else gettext("Everlong: the site's budget")
-    )
-    for address in people.values_list("email", flat=True):
-        send_mail(subject, describe_nearly_used(state), None, [address])
+    for person in people:
+        with speaking_to(person.pk):
+            subject = (
+                gettext("Everlong: your budget")
+                if user_id
+                else gettext("Everlong: the site's budget")
+            )
+            send_mail(subject, describe_nearly_used(state), None, [person.email])
     log.info("budget told by mail", user=user_id, period=period, unit=unit, share=state.share)
 
 

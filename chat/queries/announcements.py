@@ -5,6 +5,7 @@ from hashlib import sha256
 from time import monotonic
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
@@ -39,7 +40,14 @@ def make_key(row: Announcement) -> str:
     return sha256(f"{row.pk} {row.level} {row.text}".encode()).hexdigest()[:16]
 
 
-@receiver([post_save, post_delete], sender=Announcement)
-def forget(**_: Any) -> None:
+def forget() -> None:
+    """Read them anew."""
     global _kept
     _kept = None
+
+
+@receiver([post_save, post_delete], sender=Announcement)
+def on_changed(**_: Any) -> None:
+    """And again after the commit: meanwhile another thread may have read what was before it."""
+    forget()
+    transaction.on_commit(forget)

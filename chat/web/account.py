@@ -17,12 +17,12 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.doors import login_or_token
 from accounts.models import User
-from accounts.own_data import list_readings
 from accounts.roles import LastAdministrator
 from accounts.tokens import EXPORT_READ
 from chat.db.threads import in_db
 from chat.models import Attachment, Conversation, Memory, Project
 from chat.queries.account_export import export_account
+from chat.queries.readings import list_newest_readings
 from chat.services.people import accounts
 from chat.web.access import get_user, load_user
 
@@ -68,7 +68,7 @@ async def _send(user: User, running: str) -> AsyncIterator[bytes]:
 @require_GET
 def account_readings(request: HttpRequest) -> HttpResponse:
     """Who has read something of this person's in the administration: a list for the settings."""
-    context = {"readings": list_readings(get_user(request))}
+    context = {"readings": list_newest_readings(get_user(request))}
     return render(request, "chat/account/readings.html", context)
 
 

@@ -15,7 +15,6 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.models import User
-from accounts.own_data import list_readings
 from accounts.preferences import change_preferences
 from accounts.session_pages import describe_sessions
 from accounts.tokens import (
@@ -26,6 +25,7 @@ from accounts.tokens import (
     list_tokens,
     revoke_token,
 )
+from chat.queries.readings import list_newest_readings
 from chat.web.access import get_user, is_from_htmx, is_from_script
 from chat.web.memory import load_memory
 from chat.web.settings_forms import PreferencesForm, TokenForm
@@ -140,7 +140,7 @@ def _load_usage(request: HttpRequest, user: User) -> Context:
 
 
 def _load_data(request: HttpRequest, user: User) -> Context:
-    return {"readings": list_readings(user)}
+    return {"readings": list_newest_readings(user)}
 
 
 def _go_to(section: str) -> HttpResponse:

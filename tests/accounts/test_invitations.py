@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts import invitations
 from accounts.invitations import InvitationInvalid, accept, find_valid, invite
-from accounts.models import Invitation, User
+from accounts.models import Invitation, Role, User
 
 PASSWORD = "correct horse battery"
 FORM = {"username": "grace", "password1": PASSWORD, "password2": PASSWORD}
@@ -45,7 +45,7 @@ def test_whoever_has_the_link_makes_one_account_in_the_group(client: Client, lin
     assert client.session["_auth_user_id"] == str(grace.pk)
     assert [group.name for group in grace.groups.all()] == ["Chess"]
     assert grace.email == "grace@example.org"
-    assert not (grace.is_staff or grace.is_superuser)
+    assert grace.role == Role.USER
     assert Invitation.objects.get().used_by == grace
     used = Client().post(link, FORM | {"username": "eve"})
     assert used.status_code == 404

@@ -66,11 +66,11 @@ def test_of_several_groups_each_adds_what_it_allows(ada: User) -> None:
 
 def test_the_persons_own_model_comes_before_the_groups_if_they_may_use_it(ada: User) -> None:
     join(ada, "one", model_names=["a", "b"], default_model="a")
-    assert load_rights(ada.pk).default_model == "a"
-    for own, first in (("b", "b"), ("c", "a")):
+    assert load_rights(ada.pk).default_models == ("a",)
+    for own, wanted in (("b", ("b", "a")), ("c", ("a",))):
         ada.default_model = own
         ada.save()
-        assert load_rights(ada.pk).default_model == first
+        assert load_rights(ada.pk).default_models == wanted
 
 
 def test_a_disabled_or_unknown_account_may_use_nothing(ada: User) -> None:

@@ -187,12 +187,13 @@ def test_no_page_of_the_administration_breaks_a_rule(
         if adding:
             tab.goto(server.url + adding[0])
             check(adding[0])
-    tab.goto(f"{server.url}/admin/chat/compaction/")
-    tab.check("#action-toggle")
-    tab.select_option("[name=action]", "revert")
-    tab.click("button[name=index]")
-    tab.locator(".confirm").wait_for()
-    check("an action's question")
+    for model, action in (("compaction", "revert"), ("conversation", "hand_over")):
+        tab.goto(f"{server.url}/admin/chat/{model}/")
+        tab.check("#action-toggle")
+        tab.select_option("[name=action]", action)
+        tab.click("button[name=index]")
+        tab.locator(".confirm").wait_for()
+        check(f"the question of {action}")
 
 
 def hrefs(page: Page, links: str) -> list[str]:

@@ -187,6 +187,14 @@ def test_zero_allows_nothing_that_costs() -> None:
     assert Call(user, make_bound(Decimal(0), Decimal(0))).held.max_tokens == 1_000
 
 
+def test_what_costs_nothing_is_allowed_where_more_was_spent_than_there_was() -> None:
+    user = make_user()
+    set_budget(CENT, user=user)
+    Call(user, make_bound(CENT / 2, CENT / 2, 400)).spend(5 * CENT)
+    Call(user, make_bound(Decimal(0), Decimal(0))).spend(Decimal(0))
+    assert read_counter(user) == (50_000_000, 0)
+
+
 def test_the_boundary_is_exact() -> None:
     user = make_user()
     set_budget(Decimal("0.020000001"), user=user)

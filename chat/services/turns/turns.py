@@ -197,8 +197,8 @@ def checkpoint(turn_ids: Sequence[int], texts: Sequence[Unstored]) -> set[int]:
     far.
 
     Returns the ids of turns that must stop: they were asked to, their owner was disabled or may not
-    use the model any more, or they were deleted. A turn that a sweep took for dead goes on, and its whole answer will be stored;
-    but not beside the next turn of its conversation.
+    use the model any more, or they were deleted. A turn that a sweep took for dead goes on, and its
+    whole answer will be stored; but not beside the next turn of its conversation.
     """
     mine = Turn.objects.filter(pk__in=turn_ids)
     if texts:

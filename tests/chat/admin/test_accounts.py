@@ -1,6 +1,7 @@
 """Accounts in the admin panel: what they cost, and what their deletion takes along."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import User
 from agent.messages import Usage
@@ -18,6 +20,7 @@ from chat.services.people import accounts
 from spending.calls import CallDetails
 from spending.models import ModelCall
 from tests.chat.factories import book_call, make_compaction, make_conversation, make_turn, make_user
+from tests.spending.factories import make_call
 
 LIST = reverse("admin:accounts_user_changelist")
 
@@ -61,8 +64,9 @@ def delete_in_the_list(staff: Client, user: User) -> None:
     assert staff.post(LIST, data).status_code == 302
 
 
-def test_the_list_says_what_accounts_cost(staff: Client) -> None:
+def test_the_list_says_what_accounts_cost_in_this_month(staff: Client) -> None:
     owner = make_user()
+    make_call("40", user=owner, opened_at=timezone.now() - timedelta(days=40))
     for dollars, compaction in ((2.5, None), (0.75, 1)):
         details = CallDetails(owner.pk, ModelCall.Kind.ANSWER, "test-model", compaction=compaction)
         book_call(details, Usage(10, 1), dollars=dollars)

@@ -70,6 +70,11 @@ def test_a_person_and_a_group_have_pages_that_tell_what_is_used(signed_in: Clien
     assert list(budgets) == [(group.pk, None, 5), (None, user.pk, 5)]
     page = signed_in.get("/admin/spending/budget/").content.decode()
     assert page.count("$5.00") == 2
+    for page in (
+        f"/admin/accounts/user/{user.pk}/change/",
+        f"/admin/auth/group/{group.pk}/change/",
+    ):
+        assert "$5.00 a day</a>" in signed_in.get(page).content.decode()
 
 
 def test_a_scope_is_found_by_name(signed_in: Client) -> None:

@@ -60,7 +60,7 @@ def test_what_is_ticked_is_what_members_may_use(staff: Client, group: Group, ada
     assert response.status_code == 302
     rights = load_rights(ada.pk)
     assert (rights.model_names, rights.tool_groups) == ({"small"}, {"web"})
-    assert (rights.mcp_servers, rights.default_model) == ({"notes"}, "small")
+    assert (rights.mcp_servers, rights.default_models) == ({"notes"}, ("small",))
     assert rights.retention_days == 30
     entry = AuditEntry.objects.latest("pk")
     assert {"model_names", "tool_groups", "default_model", "retention_days"} <= {*entry.changed}

@@ -115,7 +115,7 @@ def test_a_reason_lets_its_giver_read_the_conversation_and_is_recorded(
     (entry,) = AuditEntry.objects.all()
     assert (entry.act, entry.owner, entry.reason) == ("read", owner, REASON["reason"])
     assert (entry.target_kind, entry.target_id) == ("conversation", str(conversation.pk))
-    assert entry.actor and entry.actor.username in ("root", "op")
+    assert str(entry.actor) in ("root", "op")
 
 
 def test_a_reason_counts_for_one_conversation_and_an_hour(

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from accounts.models import AuditEntry, Role, User
 from accounts.roles import LastAdministrator, require_administrator_without, set_role
-from tests.chat.factories import PASSWORD, make_user
+from tests.chat.factories import PASSWORD, make_compaction, make_conversation, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -68,6 +68,19 @@ def test_an_operator_sees_the_pages_of_operators_and_no_others() -> None:
     assert seen <= OPEN
     assert {"compaction", "turn"} <= seen
     assert operator.get(reverse("admin:index")).status_code == 200
+
+
+def test_an_operator_sees_nothing_that_people_wrote_without_a_reason() -> None:
+    marker = "zqx-secret"
+    talk = make_conversation(messages=[marker] * 4, title=marker, system_prompt=marker)
+    summary = make_compaction(talk, f"## Overview\n\n- {marker} [#1]", through=2, focus=marker)
+    operator = signed_in(make_user(staff=True))
+    for row in (talk, talk.messages.first(), summary, talk.turns.first()):
+        name = f"admin:{row._meta.app_label}_{row._meta.model_name}"
+        for url in (reverse(f"{name}_changelist"), reverse(f"{name}_change", args=[row.pk])):
+            page = operator.get(url)
+            assert page.status_code == 200
+            assert marker not in page.content.decode(), url
 
 
 @pytest.mark.parametrize("may", [[], ["view_user"]])

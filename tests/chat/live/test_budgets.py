@@ -263,7 +263,7 @@ def spent(user: User) -> User:
 
 
 def test_mail_goes_to_the_person(spent: User, settings: Any) -> None:
-    settings.EMAIL_HOST = "mail.example.org"
+    settings.MAIL = {"EMAIL_HOST": "mail.example.org"}
     User.objects.update(email="ada@example.org")
     mail_budget_word(spent.pk, *MONTHLY)
     mail_budget_word(None, *MONTHLY)  # of the site's, little is spent
@@ -274,7 +274,7 @@ def test_mail_goes_to_the_person(spent: User, settings: Any) -> None:
 
 
 def test_of_the_sites_budget_administrators_are_told(spent: User, settings: Any) -> None:
-    settings.EMAIL_HOST = "mail.example.org"
+    settings.MAIL = {"EMAIL_HOST": "mail.example.org"}
     User.objects.update(email="ada@example.org")
     administrator = make_user(admin=True)
     User.objects.filter(pk=administrator.pk).update(email="grace@example.org")
@@ -287,7 +287,7 @@ def test_of_the_sites_budget_administrators_are_told(spent: User, settings: Any)
 
 
 def test_without_a_mail_server_nothing_is_sent(spent: User, settings: Any) -> None:
-    settings.EMAIL_HOST = ""
+    settings.MAIL = {}
     User.objects.update(email="ada@example.org")
     mail_budget_word(spent.pk, *MONTHLY)
     assert mail.outbox == []

@@ -151,9 +151,12 @@ def test_owners_see_who_has_read_what(client: Client) -> None:
     audit.record(reader, Act.CHANGE, target=owner, owner=owner)
     client.force_login(owner)
     page = client.get(READINGS).content.decode()
-    for shown in ("root", str(row.pk), "Asked &lt;b&gt;for"):
+    for shown in ("root", row.title, row.get_absolute_url(), "Asked &lt;b&gt;for"):
         assert shown in page
     assert page.count("<li>") == 1
+    pk = str(row.pk)
+    row.delete()
+    assert pk in client.get(READINGS).content.decode()
     client.force_login(make_user("bob"))
     assert "Nobody has read" in client.get(READINGS).content.decode()
 
