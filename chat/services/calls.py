@@ -16,7 +16,7 @@ from agent.messages import RealTokens, Usage
 from agent.model.reply import Reply
 from agent.model.unreported import count_request, estimate_usage, was_refused
 from agent.model_names import join_name
-from agent.tokens import Factor, Prices
+from agent.tokens import SEARCH_DOLLARS, Factor, Prices
 from chat.engine.model_profiles import load_profile
 from chat.engine.model_server import get_counter
 from chat.models import Compaction, ModelProfile, Turn
@@ -59,12 +59,18 @@ class BookedCall:
 
 
 def book_call(
-    details: CallDetails, profile: ModelProfile, tokens: int, max_tokens: int, ttl: Ttl
+    details: CallDetails,
+    profile: ModelProfile,
+    tokens: int,
+    max_tokens: int,
+    ttl: Ttl,
+    searches: int = 0,
 ) -> BookedCall:
-    """Open the row of a call: of so many estimated tokens of its request, and at most so many of
-    its reply. In the caller's transaction, as its last statement."""
+    """Open the row of a call: of so many estimated tokens of its request, at most so many of its
+    reply, and as many searches of the web. In the caller's transaction, as its last statements."""
     prices = profile.prices
     request_dollars = prices.dearest(tokens, ttl if settings.PROMPT_CACHING else None)
+    request_dollars += searches * SEARCH_DOLLARS
     bound = Bound(tokens, request_dollars, max_tokens, prices.dollars_per_written)
     factor = Factor(profile.token_factor, profile.token_samples)
     return BookedCall(open_call(details, bound), details, bound, prices, factor)
