@@ -57,10 +57,10 @@ class InvitationAdmin(admin.ModelAdmin):
 
     @admin.action(description="Revoke the selected invitations", permissions=["add"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
-        for row in queryset:
-            record_act(request, "revoke", row)
-        number = invitations.revoke(queryset)
-        messages.success(request, f"Revoked: {number}.")
+        revoked = invitations.revoke(queryset)
+        for each in revoked:
+            record_act(request, "revoke", each)
+        messages.success(request, f"Revoked: {len(revoked)}.")
 
     def has_change_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
         return False

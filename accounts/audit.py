@@ -9,7 +9,7 @@ account is left in it when the account is gone.
 import csv
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
 from io import StringIO
 from typing import Any
 
@@ -17,6 +17,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_removed
 from django.db.models import Model, TextChoices
 from django.dispatch import receiver
+from django.utils import timezone
 
 from accounts.models import AuditEntry, User
 
@@ -68,6 +69,18 @@ def record(
 def _note_removed_factor(user: User, authenticator: Authenticator, **_: Any) -> None:
     """Its owner has taken a second factor away: whoever could do so may be somebody else."""
     record(user, Act.REMOVE_SECOND_FACTOR, target=authenticator, owner=user)
+
+
+def find_span(first: date | None, last: date | None) -> tuple[datetime | None, datetime | None]:
+    """From the beginning of one day to the end of another, by the site's clock; None: open."""
+    return (
+        _find_midnight(first) if first else None,
+        _find_midnight(last + timedelta(days=1)) if last else None,
+    )
+
+
+def _find_midnight(day: date) -> datetime:
+    return timezone.make_aware(datetime.combine(day, time.min))
 
 
 def read_entries(

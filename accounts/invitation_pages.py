@@ -1,8 +1,10 @@
 """The page of an invitation."""
 
 from allauth.decorators import rate_limit
+from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -30,12 +32,14 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if request.user.is_authenticated:
         return render(request, "accounts/invitation_not_needed.html")
     form = NewAccountForm(request.POST or None)
-    if not form.is_valid():
-        remember_pending(request, found)
-        return render(request, "accounts/invitation.html", {"form": form, "invitation": found})
     try:
-        user = accept(found, form.cleaned_data["username"], form.cleaned_data["password1"])
-    except InvitationInvalid:  # Somebody else was faster.
+        if form.is_valid():
+            user = accept(found, form.cleaned_data["username"], form.cleaned_data["password1"])
+            sign_in(request, user)
+            return redirect("home")
+    except InvitationInvalid:  # Somebody else was faster: with this link,
         return show_invalid(request)
-    sign_in(request, user)
-    return redirect("home")
+    except IntegrityError:  # or with the name.
+        form.add_error("username", gettext("A user with that username already exists."))
+    remember_pending(request, found)
+    return render(request, "accounts/invitation.html", {"form": form})

@@ -45,9 +45,17 @@ def invite(
     return invitation, token
 
 
-def revoke(invitations: QuerySet[Invitation]) -> int:
-    """Make links worthless that nobody has used yet; how many."""
-    return invitations.filter(used_at=None, revoked_at=None).update(revoked_at=timezone.now())
+def revoke(invitations: QuerySet[Invitation]) -> list[Invitation]:
+    """Make links worthless that nobody has used yet; those of them."""
+    open_ones = Invitation.objects.filter(used_at=None, revoked_at=None)
+    chosen = invitations.values_list("pk", flat=True)
+    now = timezone.now()
+    # One by one: of a link that is used and revoked at once, one or the other counts.
+    return [
+        each
+        for each in open_ones.filter(pk__in=list(chosen))
+        if open_ones.filter(pk=each.pk).update(revoked_at=now)
+    ]
 
 
 def find_valid(token: str) -> Invitation | None:

@@ -43,6 +43,10 @@ class User(AbstractUser):
         help_text="Nothing of this account is deleted for being old.",
     )
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        self.email = self.email.lower()  # as django-allauth looks for it
+        super().save(*args, **kwargs)
+
     @property
     def role(self) -> Role:
         if self.is_superuser:

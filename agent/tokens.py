@@ -43,7 +43,8 @@ START_FACTORS = {
 UNKNOWN_FACTOR = 1.5
 # Replies after which one more moves the factor by a twentieth.
 LEARNING_WINDOW = 20
-# To write to the prompt cache for an hour costs twice the input price; for five minutes 1.25 times.
+# To write to the prompt cache for an hour costs twice the input price; for five minutes 1.25 times:
+# 1.6 times as much, of which this is what is added.
 HOUR_PREMIUM = Decimal("0.6")
 # Each search of the web that the server makes: $10 per 1,000 (Anthropic's price list, November
 # 2026). Pages that it fetches cost their tokens alone.

@@ -302,18 +302,6 @@ AUTH_USER_MODEL = "accounts.User"
 # What every operator may in the administration, without a permission that somebody has to give.
 _LOOKED_AT = ("compaction", "conversation", "message", "modelprofile", "turn")
 OPERATOR_PERMISSIONS = {"spending.view_modelcall", *(f"chat.view_{name}" for name in _LOOKED_AT)}
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-    )
-]
-LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "home"
-ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 # Proxies in front that append to X-Forwarded-For; with 0 that header is not believed.
 TRUSTED_PROXIES = ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXIES", 0)
 

@@ -1,6 +1,6 @@
 """The notice board in the admin panel: one line above every page."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -13,7 +13,19 @@ from chat.queries.announcements import is_shown
 from chat.services.site import announcements
 
 
+class _Moment(forms.DateTimeField):
+    """With the browser's own picker: Django's two fields have no labels for who cannot see them."""
+
+    widget = forms.DateTimeInput({"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
+
+
 class AnnouncementForm(forms.ModelForm):
+    begins = _Moment(required=False, help_text="By the site's clock; empty: at once.")
+    ends = _Moment(required=False, help_text="Empty: never.")
+
+    class Meta:
+        widgets: ClassVar = {"text": forms.TextInput({"class": "vLargeTextField"})}
+
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
         begins, ends = values.get("begins"), values.get("ends")

@@ -1,15 +1,15 @@
 """The audit in the admin panel: a list to look at, and its entries of some days as a file."""
 
 from collections.abc import AsyncIterator
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import URLPattern, path, reverse
-from django.utils import timezone
 
 from accounts import audit
 from accounts.audit import Act
@@ -24,11 +24,15 @@ CONTENT_TYPES = {
 }
 
 
+# Those that every database and time zone can tell.
+DAYS = [MinValueValidator(date(2000, 1, 1)), MaxValueValidator(date(2999, 12, 31))]
+
+
 class SpanForm(forms.Form):
     """Which days are wanted, both included; none: from the first entry, or to the last."""
 
-    since = forms.DateField(required=False)
-    until = forms.DateField(required=False)
+    since = forms.DateField(required=False, validators=DAYS)
+    until = forms.DateField(required=False, validators=DAYS)
     form = forms.ChoiceField(choices=[(name, name) for name in CONTENT_TYPES])
 
 
@@ -88,16 +92,11 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         asked = SpanForm(request.GET)
         if not asked.is_valid():
             return HttpResponse(asked.errors.as_text(), status=400, content_type="text/plain")
-        since, until = asked.cleaned_data["since"], asked.cleaned_data["until"]
+        days = asked.cleaned_data["since"], asked.cleaned_data["until"]
         suffix = asked.cleaned_data["form"]
         record_act(request, Act.EXPORT, AuditEntry())
         response = StreamingHttpResponse(
-            _write(
-                suffix,
-                _midnight(since) if since else None,
-                _midnight(until + timedelta(days=1)) if until else None,
-            ),
-            content_type=CONTENT_TYPES[suffix],
+            _write(suffix, *audit.find_span(*days)), content_type=CONTENT_TYPES[suffix]
         )
         response["Content-Disposition"] = f'attachment; filename="audit.{suffix}"'
         return response
@@ -112,7 +111,3 @@ async def _write(suffix: str, since: datetime | None, until: datetime | None) ->
     while entries := await in_db(audit.read_entries, since, until, after=after):
         yield "".join(map(write, entries))
         after = entries[-1]["id"]
-
-
-def _midnight(day: date) -> datetime:
-    return timezone.make_aware(datetime.combine(day, time.min))

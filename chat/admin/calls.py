@@ -14,6 +14,7 @@ from agent.model_names import join_name, split_name
 from chat.admin import spending
 from chat.admin.base import ModelFilter, OwnerFilter, ReadOnlyAdmin, column, list_url, moment_column
 from chat.html.figures import format_money, format_tokens
+from spending.calls import read_usage
 from spending.models import ModelCall
 from spending.queries import opened_in
 from spending.spans import read_span
@@ -78,9 +79,9 @@ def _link_person(call: ModelCall) -> SafeString | str:
     return format_html('<a href="{}">{}</a>', list_url(ModelCall, person=name), name)
 
 
-def _count_read(call: ModelCall) -> int:
-    cached = call.cache_read_tokens + call.cache_write_tokens + call.cache_write_1h_tokens
-    return call.input_tokens + cached
+def _show_tokens(call: ModelCall) -> str:
+    used = read_usage(call)
+    return f"{format_tokens(used.request_tokens)} / {format_tokens(used.output_tokens)}"
 
 
 def _show_cost(call: ModelCall) -> str:
@@ -100,7 +101,7 @@ class CallAdmin(ReadOnlyAdmin):
     list_only = (
         *("opened_at", "user__username", "group__name", "provider", "model", "kind", "state"),
         *("input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens"),
-        *("output_tokens", "bound", "cost"),
+        *("output_tokens", "web_searches", "bound", "cost"),
     )
     list_filter = (SpanFilter, PersonFilter, CallModelFilter, "kind", "state", "group")
     ordering = ("-opened_at",)
@@ -134,8 +135,5 @@ class CallAdmin(ReadOnlyAdmin):
     person = column("Person", _link_person, "user__username")
     centre = column("Cost centre", lambda call: call.group or "–", "group__name")
     model_name = column("Model", lambda call: join_name(call.provider, call.model), "model")
-    tokens = column(
-        "Tokens read / written",
-        lambda call: f"{format_tokens(_count_read(call))} / {format_tokens(call.output_tokens)}",
-    )
+    tokens = column("Tokens read / written", _show_tokens)
     money = column("Cost", _show_cost, "cost")

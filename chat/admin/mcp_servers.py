@@ -51,7 +51,7 @@ class MemoryAdmin(PrivateAdmin):
     search_fields = ("owner__username",)
     search_help_text = "Owner."
     ordering = ("-updated_at",)
-    fields = ("text", "owner", "project", "source", "conversation", "created_at", "updated_at")
+    fields = ("text", "owner", "source", "created_at", "updated_at")
 
     label = column("Fact", lambda row: f"#{row.pk}", "pk")
     owner_name = OWNER

@@ -22,7 +22,7 @@ from chat.html.spending import (
     name_rows,
     render_days,
 )
-from chat.queries.spending import load_site
+from chat.queries.spending import MONTHS, load_site
 from spending.exports import name_file, write_cost_centre_calls, write_cost_centre_sums
 from spending.models import ModelCall
 from spending.queries import load_held
@@ -30,7 +30,6 @@ from spending.spans import last_months, month_of, read_month, read_span
 
 USUAL = "30"  # days
 DAYS = {"1": "Today", "7": "7 days", "30": "30 days"}
-MONTHS = 12
 MOST_PEOPLE = 50
 DELETED = "deleted accounts"
 NO_CENTRE = "no cost centre"

@@ -28,6 +28,13 @@ class AnswerDetails:
         """By turn, with all its rounds of tools."""
         return add_up("turn", {m.turn_id for m in self._messages if m.turn_id})
 
+    def _total_of(self, message: Message) -> Total:
+        """Of an answer with all its rounds; one without a turn was imported, and paid elsewhere."""
+        if message.turn_id:
+            return self._totals.get(message.turn_id, Total())
+        usage = Usage.from_api(message.usage)
+        return Total(usage.request_tokens, usage.output_tokens)
+
     def describe(self, message: Message) -> list[str]:
         """In words; none of what is not an answer, is being written, or goes on after a
         round of tools."""
@@ -36,14 +43,15 @@ class AnswerDetails:
             return []
         profile = self._profiles[message.model]
         words = [str(profile)]
-        total = self._totals.get(message.turn_id, Total()) if message.turn_id else Total()
+        total = self._total_of(message)
         if total.tokens:
             read, written = format_tokens(total.request_tokens), format_tokens(total.output_tokens)
             tokens = gettext("{read} tokens in, {written} out")
             if total.is_estimated:  # it was stopped, or broke off
                 tokens = gettext("about {read} tokens in, {written} out")
             words.append(tokens.format(read=read, written=written))
-            words.append(_describe_price(profile, total))
+            if message.turn_id:
+                words.append(_describe_price(profile, total))
         turn = message.turn
         if turn and turn.finished_at and turn.finished_at > turn.created_at:  # not imported
             words.append(format_seconds((turn.finished_at - turn.created_at).total_seconds()))

@@ -29,8 +29,8 @@ FILES = ("image", "document")
 
 
 def render_shared(message: Message, share: Share) -> str:
-    """The `<article>` of a message, which is read with its turn; "" for one that shows nothing, as
-    the results of tools do, which stand in the rows of their calls."""
+    """The `<article>` of a message; "" for one that shows nothing, as one that holds the results of
+    tools: they stand in the rows of their calls."""
     parts = _list_parts(message, share)
     if not parts:
         return ""
@@ -56,6 +56,8 @@ def _list_parts(message: Message, share: Share) -> list[PagePart]:
     ended = find_server_results(blocks) | message.calls
     parts: list[PagePart] = []
     for block in blocks:
+        if len(parts) == MOST_PARTS:
+            break
         kind = as_string(block.get("type"))
         if kind == "text":
             draw = partial(draw_block, block, message.role)
@@ -72,7 +74,7 @@ def _list_parts(message: Message, share: Share) -> list[PagePart]:
         part = draw_safely(name, draw, partial(draw_source_text, ""))
         if part.get("html") != "":
             parts.append(part)
-    return parts[:MOST_PARTS]
+    return parts
 
 
 def _draw_file(block: dict[str, Any], role: str, share: Share) -> PagePart:

@@ -21,6 +21,7 @@ from chat.html.tool_row import render_call_row
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import Event, ToolStarted, TurnBlock, TurnDelta, TurnThinking
 from chat.protocol.parts import LiveAnswer, LiveText
+from chat.services.calls import KEPT_CALL
 from chat.services.ledgers import AnswerLedger
 from chat.services.turns.turns import Unstored
 
@@ -108,7 +109,7 @@ class LiveTurn:
     def _estimate_kept(self, reply: Reply) -> dict[str, Any] | None:
         """The usage that a checkpoint keeps, with the call that it is of."""
         call, usage = self.ledger.open_id, self.estimate_usage(reply)
-        return usage and usage | {"call": call}
+        return usage and usage | {KEPT_CALL: call}
 
     def estimate_usage(self, reply: Reply) -> dict[str, Any] | None:
         """What its reply, or one that was there a moment ago, has used so far, to be stored; None

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from agent.clock import find_zone
 
-COOKIE = "zone"
+COOKIE = "everlong_zone"
 
 
 def read_zone(cookies: Mapping[str, str]) -> str:

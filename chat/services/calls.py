@@ -1,8 +1,10 @@
 """Model calls as the site books them (`spending.calls`): what each can cost, what it has cost, and
 who pays: the owner of its conversation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -14,10 +16,10 @@ from agent.messages import RealTokens, Usage
 from agent.model.reply import Reply
 from agent.model.unreported import count_request, estimate_usage, was_refused
 from agent.model_names import join_name
-from agent.tokens import Factor, Prices
+from agent.tokens import SEARCH_DOLLARS, Factor, Prices
 from chat.engine.model_profiles import load_profile
 from chat.engine.model_server import get_counter
-from chat.models import Compaction, Message, ModelProfile, Turn
+from chat.models import Compaction, ModelProfile, Turn
 from spending.amounts import FREE, Bound
 from spending.calls import (
     CallDetails,
@@ -30,6 +32,8 @@ from spending.calls import (
 )
 from spending.models import ModelCall
 
+# In the usage that a checkpoint keeps: the call that it is of.
+KEPT_CALL = "call"
 # A title takes seconds; this one's process is gone.
 LONGEST_CALL = timedelta(minutes=10)
 
@@ -55,12 +59,18 @@ class BookedCall:
 
 
 def book_call(
-    details: CallDetails, profile: ModelProfile, tokens: int, max_tokens: int, ttl: Ttl
+    details: CallDetails,
+    profile: ModelProfile,
+    tokens: int,
+    max_tokens: int,
+    ttl: Ttl,
+    searches: int = 0,
 ) -> BookedCall:
-    """Open the row of a call: of so many estimated tokens of its request, and at most so many of
-    its reply. In the caller's transaction, as its last statement."""
+    """Open the row of a call: of so many estimated tokens of its request, at most so many of its
+    reply, and as many searches of the web. In the caller's transaction, as its last statements."""
     prices = profile.prices
     request_dollars = prices.dearest(tokens, ttl if settings.PROMPT_CACHING else None)
+    request_dollars += searches * SEARCH_DOLLARS
     bound = Bound(tokens, request_dollars, max_tokens, prices.dollars_per_written)
     factor = Factor(profile.token_factor, profile.token_samples)
     return BookedCall(open_call(details, bound), details, bound, prices, factor)
@@ -117,13 +127,12 @@ def keep_progress(call: BookedCall, reply: Reply) -> None:
     note_progress(call.opened.pk, usage)
 
 
-def lose_open_of_turn(turn_id: int) -> None:
-    """End the open calls of a turn whose holder is gone, with what its last checkpoint knew. In the
-    caller's transaction, as its last statements."""
+def lose_open_of_turn(turn_id: int, checkpoint: Mapping[str, Any] | None) -> None:
+    """End the open calls of a turn whose holder is gone, with the usage of its last `checkpoint`,
+    which names the call that it is of. In the caller's transaction, as its last statements."""
+    kept = checkpoint or {}
     for row in ModelCall.objects.filter(turn=turn_id, state=ModelCall.State.OPEN):
-        message = Message.objects.filter(pk=row.message or 0).only("usage").first()
-        stored = (message and message.usage) or {}
-        known = Usage.from_api(stored) if stored.get("call") == row.pk else None
+        known = Usage.from_api(kept) if kept.get(KEPT_CALL) == row.pk else None
         lose_call(row, _load_prices(row), known)
 
 

@@ -221,7 +221,9 @@ class Cast:
         """The answer to a request. Who has signed out by it is signed in again."""
         client = self._clients[role]
         self.requests += 1
-        response: Any = client.post(path, fields) if method == "POST" else client.get(path)
+        response: Any = (
+            client.post(path, fields) if method == "POST" else client.generic(method, path)
+        )
         if settings.SESSION_COOKIE_NAME in response.cookies:
             client.cookies.clear()
             if role in self.users and role != Role.DISABLED:

@@ -28,6 +28,7 @@ LEAD_TO_A_MODEL = {
     *("message_edit", "message_regenerate"),
 }
 BARRED = ("may not use this model", "This model is no longer offered")
+METHODS = {Role.OWNER: ("GET",), Role.OTHER: ("GET", "POST", "PUT", "DELETE")}
 addresses = [each for each in list_addresses() if not each.route.startswith("admin/")]
 
 
@@ -55,7 +56,7 @@ def walk(cast: Cast, address: Address, role: Role) -> Iterator[str]:
     assert rule
     place = cast.find_place(role)
     path = address.fill(place.name_parameters(address))
-    for method in ["GET"] if role == Role.OWNER else ["GET", "POST"]:
+    for method in METHODS.get(role, ("GET", "POST")):
         response = cast.ask(role, method, path, place.list_fields())
         what = f"{role}: {method} {address}"
         if judge(response) not in list_possible(rule[role], method):

@@ -8,6 +8,7 @@ import pytest
 from channels.testing import WebsocketCommunicator
 from django.conf import settings
 
+from accounts.tokens import SCOPES
 from chat.db.threads import in_db
 from chat.live.consumer import NOT_FOUND, SIGNED_OUT
 from chat.models import Conversation, Turn
@@ -34,8 +35,10 @@ def test_each_frame_has_an_example() -> None:
     assert EXAMPLES.keys() == {frame.type for frame in get_args(Frame)}
 
 
-async def open_socket(conversation: Conversation, cookie: str) -> Tab:
+async def open_socket(conversation: Conversation, cookie: str = "", token: str = "") -> Tab:
     headers = [(b"host", b"testserver"), (b"origin", ORIGIN)]
+    if token:
+        headers.append((b"authorization", token.encode()))
     if cookie:
         headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={cookie}".encode()))
     path = f"{settings.BASE_PATH}ws/conversations/{conversation.pk}/"
@@ -59,6 +62,15 @@ async def test_frames_of_others_are_not_heard(
         await tab.close()
         count["frames of others"] = count.get("frames of others", 0) + 1
     assert await in_db(place.read_rows) == stored
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+async def test_a_token_opens_no_socket(cast: Cast, scope: str) -> None:
+    token = (await in_db(cast.show_token, scope))["Authorization"]
+    tab = await open_socket(cast.owned.conversation, token=token)
+    await tab.until(lambda: tab.closed_with)
+    assert (tab.closed_with, tab.frames) == (SIGNED_OUT, [])
+    await tab.close()
 
 
 async def test_the_owners_frames_are_heard(

@@ -57,7 +57,7 @@ def list_possible(expected: Verdict, method: str) -> set[Verdict]:
     possible = {expected}
     if expected != Verdict.SIGN_IN:
         possible.add(Verdict.METHOD)
-    if expected == Verdict.IN and method == "POST":
+    if expected == Verdict.IN and method != "GET":
         possible.add(Verdict.HIDDEN)
     return possible
 

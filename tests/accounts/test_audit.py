@@ -9,6 +9,7 @@ import pytest
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group
+from django.core.management import call_command
 from django.test import AsyncClient, Client
 from django.urls import reverse
 from django.utils import timezone
@@ -166,6 +167,16 @@ async def test_the_export_has_the_entries_of_a_span(
     }
 
 
+@pytest.mark.django_db
+def test_the_command_prints_the_entries_of_a_span(capsys: pytest.CaptureFixture[str]) -> None:
+    make_entries()
+    day = f"{timezone.localdate() - timedelta(days=1)}"
+    call_command("audit", "--since", day, "--until", day)
+    (entry,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert entry["changed"] == ["a", "b"]
+    assert last_entry().act == "export"
+
+
 @pytest.mark.django_db(transaction=True)
 async def test_no_cell_of_the_export_is_a_formula(async_client: AsyncClient) -> None:
     await async_client.aforce_login(await in_db(make_entries))
@@ -175,7 +186,9 @@ async def test_no_cell_of_the_export_is_a_formula(async_client: AsyncClient) -> 
 
 
 def test_a_day_that_is_none_is_refused(staff: Client) -> None:
-    assert staff.get(EXPORT, {"form": "csv", "since": "yesterday"}).status_code == 400
+    for day in ("yesterday", "0001-01-01", "9999-12-31"):
+        for end in ("since", "until"):
+            assert staff.get(EXPORT, {"form": "csv", end: day}).status_code == 400
     assert not AuditEntry.objects.exists()
 
 

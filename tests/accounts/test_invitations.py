@@ -13,8 +13,9 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import invitations
+from accounts.forms import NewAccountForm
 from accounts.invitations import InvitationInvalid, accept, find_valid, invite
-from accounts.models import Invitation, Role, User
+from accounts.models import AuditEntry, Invitation, Role, User
 
 PASSWORD = "correct horse battery"
 FORM = {"username": "grace", "password1": PASSWORD, "password2": PASSWORD}
@@ -67,7 +68,7 @@ def expire(invitation: Invitation) -> None:
 
 
 def revoke(invitation: Invitation) -> None:
-    assert invitations.revoke(Invitation.objects.all()) == 1
+    assert invitations.revoke(Invitation.objects.all()) == [invitation]
 
 
 @pytest.mark.django_db
@@ -85,7 +86,7 @@ def test_a_link_that_is_over_makes_nothing(client: Client, end: Any) -> None:
 def test_a_used_invitation_cannot_be_revoked(client: Client) -> None:
     invitation, _ = invite(None)
     accept(invitation, "grace", PASSWORD)
-    assert invitations.revoke(Invitation.objects.all()) == 0
+    assert invitations.revoke(Invitation.objects.all()) == []
 
 
 @pytest.mark.django_db
@@ -95,6 +96,16 @@ def test_what_is_wrong_with_the_form_does_not_use_the_link_up(client: Client) ->
     answer = client.post(f"/invitation/{token}/", FORM)
     assert "already exists" in answer.content.decode()
     assert find_valid(token) is not None
+
+
+def test_a_name_that_somebody_takes_meanwhile_is_one_that_is_taken(
+    client: Client, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    User.objects.create_user("grace")
+    monkeypatch.setattr(NewAccountForm, "validate_unique", lambda form: None)  # looked too early
+    answer = client.post(link, FORM)
+    assert "already exists" in answer.content.decode()
+    assert Invitation.objects.get().used_at is None
 
 
 @pytest.mark.django_db
@@ -169,3 +180,5 @@ def test_the_administration_shows_the_link_once(admin_client: Client, chess: Gro
     chosen = {"action": "revoke", "_selected_action": Invitation.objects.get().pk}
     admin_client.post("/admin/accounts/invitation/", chosen)
     assert Client().get(link).status_code == 404
+    acts = AuditEntry.objects.filter(target_kind="invitation").order_by("pk")
+    assert list(acts.values_list("act", flat=True)) == ["add", "revoke"]

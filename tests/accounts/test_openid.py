@@ -254,6 +254,14 @@ def test_without_a_provider_there_is_no_such_page(settings: Any) -> None:
     assert "Continue with" not in Client().get("/account/login/").content.decode()
 
 
+def test_it_leads_back_to_the_page_that_was_asked_for(issuer: str) -> None:
+    client = Client()
+    there = client.post("/account/oidc/login/", {"next": "/projects/"})["Location"]
+    agreed = requests.post(there, data={"sub": "14"}, allow_redirects=False, timeout=10)
+    back = urlsplit(agreed.headers["Location"])
+    assert client.get(f"{back.path}?{back.query}")["Location"] == "/projects/"
+
+
 def test_merely_opening_the_address_asks_first(issuer: str) -> None:
     shown = Client().get("/account/oidc/login/")
     assert "Continue with Example ID?" in shown.content.decode()

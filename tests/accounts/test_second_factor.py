@@ -5,12 +5,20 @@ from typing import Any
 import pytest
 from allauth.mfa.models import Authenticator
 from django.test import Client
+from django.urls import reverse
 
 from accounts import second_factor
 from accounts.models import User
 from accounts.sessions import find_user_id
+from accounts.tokens import USAGE_READ, issue_token
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_known() -> None:
+    """Of people with the same ids in earlier tests."""
+    second_factor._known.clear()
 
 
 @pytest.fixture
@@ -44,6 +52,15 @@ def test_their_sockets_are_nobodys(client: Client, ada: User) -> None:
     add_app(ada)
     assert client.get("/").status_code == 200
     assert find_user_id(client.session.session_key) == ada.pk
+
+
+@pytest.mark.usefixtures("asked")
+def test_their_access_tokens_open_nothing(client: Client, ada: User) -> None:
+    token = issue_token(ada, "of a script", [USAGE_READ], None)
+    headers = {"Authorization": f"Bearer {token}"}
+    assert client.get(reverse("usage_calls"), headers=headers).status_code == 401
+    add_app(ada)
+    assert client.get(reverse("usage_calls"), headers=headers).status_code == 200
 
 
 @pytest.mark.usefixtures("asked")

@@ -104,6 +104,13 @@ def test_accounts_that_did_not_sign_up_need_no_confirmed_address() -> None:
     assert signs_in("ada@example.org")
 
 
+def test_an_address_is_the_same_in_capitals() -> None:
+    User.objects.create_user("ada", "Ada@Example.org", PASSWORD)
+    assert signs_in("ADA@example.ORG")
+    Client().post(RESET, {"email": "aDa@example.org"})
+    assert len(mails()) == 1
+
+
 def test_an_address_that_is_added_locks_nobody_out() -> None:
     ada = User.objects.create_user("ada", password=PASSWORD)
     assert signs_in("ada")

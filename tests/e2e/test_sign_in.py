@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import PASSWORD, create_administrator
+from tests.e2e.conftest import PASSWORD, Check, create_administrator
 from tests.support.openid_provider import OpenIdProviderProcess
 from tests.support.server import EverlongProcess, manage
 from tests.support.services import free_port
@@ -73,6 +73,7 @@ def everlong(
         OIDC_NAME="Example ID",
         OIDC_GROUPS="staff=Colleagues,admins",
         SIGNUP="open",
+        EMAIL_URL=f"file:///{tmp_path_factory.mktemp('mail')}",
     ).start()
     process.url = process.url.replace("127.0.0.1", "localhost")  # a passkey is of a name
     with browser.new_context() as context:
@@ -276,3 +277,65 @@ def test_an_invitation_is_accepted_by_the_provider(
     page.context.clear_cookies()
     page.goto(everlong.url + link[link.index("/invitation/") :])
     page.get_by_role("heading", name="This invitation cannot be used").wait_for()
+
+
+ENTRANCES = (
+    *("login", "signup", "password/reset", "password/reset/done", "confirm-email", "oidc/login"),
+    *(
+        "password/reset/key/1-x",
+        "confirm-email/x",
+        "3rdparty/login/cancelled",
+        "3rdparty/login/error",
+    ),
+)
+
+
+def test_no_page_of_the_ways_in_breaks_a_rule(
+    page: Page, everlong: EverlongProcess, make_person: MakePerson, check: Check
+) -> None:
+    for path in ENTRANCES:
+        page.goto(f"{everlong.url}/account/{path}/")
+        check(path)
+    page.goto(f"{everlong.url}/account/login/")
+    page.get_by_role("button", name=BUTTON).click()
+    page.get_by_role("heading", name="Example ID does not answer").wait_for()
+    check("the provider is away")
+    link = manage(everlong.environment, "invite").strip()
+    for path in link[link.index("/invitation/") :], "/invitation/x/":
+        page.goto(everlong.url + path)
+        check(path)
+    make_person("ally")
+    sign_in(page, everlong, "ally")
+    page.wait_for_url(f"{everlong.url}/")
+    for path in "2fa", "sessions", "3rdparty", "email", "password/change":
+        page.goto(f"{everlong.url}/account/{path}/")
+        check(path)
+    page.get_by_role("link", name="Second factor").click()
+    page.get_by_role("link", name="Add an app").click()
+    page.get_by_role("heading", name="Is it still you?").wait_for()
+    check("the password once more")
+    show_who(page)
+    key = page.locator("main code").inner_text()
+    check("an app is added")
+    page.get_by_label("Authenticator code").fill(find_code(key))
+    page.get_by_role("button", name="Add it").click()
+    page.get_by_role("heading", name="Recovery codes").wait_for()
+    check("recovery codes")
+    add_authenticator(page)
+    page.goto(f"{everlong.url}/account/2fa/webauthn/add/")
+    check("a passkey is added")
+    page.get_by_role("button", name="Add it").click()
+    page.get_by_text("The passkey is added.").wait_for()
+    check("all second factors")
+    for path in "webauthn", "recovery-codes/generate", "totp/deactivate":
+        page.goto(f"{everlong.url}/account/2fa/{path}/")
+        check(path)
+    for link_name in "Rename", "Remove":
+        page.goto(f"{everlong.url}/account/2fa/webauthn/")
+        page.get_by_role("link", name=link_name).click()
+        page.get_by_role("heading", name=link_name).wait_for()
+        check(link_name)
+    page.context.clear_cookies()
+    sign_in(page, everlong, "ally")
+    page.get_by_role("heading", name="Your second factor").wait_for()
+    check("a second factor is asked for")

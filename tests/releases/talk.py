@@ -32,7 +32,7 @@ async def _talk(chat: Chat) -> None:
     chat.script.reply(ScriptedReply((*calls,)), when=is_chat)
     for answer in ("Four beds.", "Five beds.", "Six beds."):
         chat.script.reply(answer, when=is_chat)
-    tab = await chat.open(cookie=f"{chat.cookie}; zone=Europe/Berlin")
+    tab = await chat.open(cookie=f"{chat.cookie}; zone=Europe/Berlin; everlong_zone=Europe/Berlin")
     tab.say("What did we say of the garden?", client_id="said-0")
     await tab.next("turn.finished", status="completed")
     question = await in_db(chat.conversation.messages.get, number=3)

@@ -8,8 +8,11 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_email
+from django.db import transaction
 from django.urls import reverse
 
+from accounts import audit
+from accounts.audit import Act
 from accounts.invitations import DAYS, invite
 
 
@@ -32,7 +35,9 @@ class Command(BaseCommand):
                 validate_email(email)
         except ValidationError:
             raise CommandError(f"“{email}” is no email address.") from None
-        _, token = invite(None, group=found, email=email, days=days)
+        with transaction.atomic():
+            invitation, token = invite(None, group=found, email=email, days=days)
+            audit.record(None, Act.ADD, target=invitation)
         public = settings.PUBLIC_URL
         origin = public.origin if public else f"http://{settings.HOST}:{settings.PORT}"
         self.stdout.write(origin + reverse("invitation", args=[token]))

@@ -84,7 +84,7 @@ class WrittenSummary:
     method: Method
     reason: Reason
     dollars: Mapping[Method, Decimal] = field(default_factory=dict)
-    calls: int = 0  # of a model; `agent.model.client.Client` books what they cost
+    calls: int = 0  # of a model; a ledger books what they cost
     rejected: int = 0  # replies for this chapter that could not be used
     continued: int = 0  # replies that were cut at their limit, whose rest was asked for
     failures: list[Failure] = field(default_factory=list)

@@ -22,6 +22,7 @@ from accounts import audit
 from accounts.audit import Act
 from accounts.models import AuditEntry, User
 from accounts.policies import load_rights
+from chat.db.threads import UNAVAILABLE
 from chat.models import Conversation, Turn
 from chat.services.library import conversations
 
@@ -36,11 +37,19 @@ _next_look = 0.0
 
 def delete_old() -> int:
     """Delete a batch of what is too old, as a part of the sweep; how many. It looks only now and
-    then: what is old is counted in days."""
+    then: what is old is counted in days. A row that fails is logged and does not hold up the
+    others."""
     global _next_look
     if time.monotonic() < _next_look:
         return 0
-    deleted = sum(map(delete_if_old, find_old()[:BATCH]))
+    deleted = 0
+    for pk in find_old()[:BATCH]:
+        try:
+            deleted += delete_if_old(pk)
+        except UNAVAILABLE:
+            raise
+        except Exception:
+            log.exception("old conversation not deleted", conversation=str(pk))
     if deleted < BATCH:
         _next_look = time.monotonic() + LOOK_SECONDS
     if deleted:

@@ -155,18 +155,19 @@ def finish_plainly(
         turn.error = error.as_dict()
         turn.save(update_fields=["status", "finished_at", "error"])
         left = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING)
+        kept = left.values_list("usage", flat=True).first()
         update_messages(turn.conversation, left, **failed)
         # After the commit: whatever goes wrong with that keeps no lock.
-        transaction.on_commit(lambda: _end_calls(turn_id, call), robust=True)
+        transaction.on_commit(lambda: _end_calls(turn_id, call, kept), robust=True)
         emit(conversation_group(turn.conversation_id), from_rows.turn_finished(turn, None))
     return True
 
 
-def _end_calls(turn_id: int, call: CallEnd | None) -> None:
+def _end_calls(turn_id: int, call: CallEnd | None, kept: dict[str, Any] | None) -> None:
     with transaction.atomic():
         if call:
             end_call(call)
-        calls.lose_open_of_turn(turn_id)
+        calls.lose_open_of_turn(turn_id, kept)
 
 
 def _log_end(turn: Turn, ending: TurnOutcome) -> None:

@@ -255,7 +255,11 @@ def _book(turn: Turn, state: RequestState, message: Message) -> BookedCall:
         message=message.pk,
     )
     most = state.limits.max_tokens
-    return book_call(details, state.profile, state.used, most, state.context.cache_ttl)
+    searches = sum(
+        tool.get("max_uses", 0) for tool in state.context.tools if tool["name"] == "web_search"
+    )
+    ttl = state.context.cache_ttl
+    return book_call(details, state.profile, state.used, most, ttl, searches)
 
 
 def _mark_cut(state: RequestState) -> None:

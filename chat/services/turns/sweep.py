@@ -99,14 +99,16 @@ def interrupt(turn_id: int, error: AgentError = INTERRUPTED) -> bool:
             if not over.select_for_update().filter(pk=turn_id).exists():
                 return False
             message = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).first()
+            kept = (message and message.usage) or {}
+            usage = {name: kept[name] for name in kept if name != calls.KEPT_CALL}
             ending = TurnOutcome(
                 Turn.Status.INTERRUPTED,
                 blocks=message.blocks if message else (),
-                usage=message.usage if message else None,
+                usage=usage or None,
                 error=error,
             )
             ended = endings.end_turn(turn_id, ending) is not None
-            calls.lose_open_of_turn(turn_id)
+            calls.lose_open_of_turn(turn_id, kept)
             return ended
     except UNAVAILABLE:
         raise

@@ -2,7 +2,7 @@
 
 const [pattern, ...months] = document.querySelector("meta[name=dates]").content.split("|");
 // The server tells models the reader's time: chat/protocol/zone.py.
-document.cookie = `zone=${Intl.DateTimeFormat().resolvedOptions().timeZone};path=/;samesite=lax`;
+document.cookie = `everlong_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone};path=/;samesite=lax`;
 const padded = (number) => String(number).padStart(2, "0");
 
 /** 25 Nov 2026 */

@@ -72,3 +72,9 @@ def test_a_page_asks_twice_for_all_its_answers(django_assert_num_queries) -> Non
     details = AnswerDetails(rows)
     with django_assert_num_queries(2):
         assert all(details.describe(row) for row in rows)
+
+
+def test_what_was_imported_tells_its_tokens_and_no_price() -> None:
+    talk = make_conversation(messages=["Hi"])
+    (row,) = add_messages(talk, ["Hello"], usage=USAGE.as_dict())
+    assert told(row) == ["Test model", "1.2k tokens in, 34 out"]

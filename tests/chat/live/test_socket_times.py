@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.on_both, pytest.mark.django_db(transaction=True)]
 
 async def say(chat: Chat, zone: str | None) -> str:
     """The zone that the request for the answer names; "" for none. `zone`: of the tab."""
-    cookie = chat.cookie if zone is None else f"{chat.cookie}; zone={zone}"
+    cookie = chat.cookie if zone is None else f"{chat.cookie}; everlong_zone={zone}"
     tab = await chat.open(cookie=cookie)
     chat.script.reply("Good.")
     tab.say("Hello")
@@ -42,7 +42,7 @@ async def test_where_nobody_knows_the_zone_the_sites_counts(chat: Chat, zone: st
 
 async def test_a_first_message_brings_it_too(chat: Chat) -> None:
     http = chat.http
-    http.cookies["zone"] = "Asia/Tokyo"
+    http.cookies["everlong_zone"] = "Asia/Tokyo"
     gate = chat.script.stall("Good", then=".", when=is_chat)
     response = await http.post("/c/", {"model": MODEL, "text": "Hello"})
     await gate.wait_reached()

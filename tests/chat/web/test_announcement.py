@@ -1,7 +1,7 @@
 """The line above every page: who sees it, when, and until they put it away."""
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -18,6 +18,7 @@ from chat.models import Announcement
 from chat.protocol.broadcast import EVERYBODY
 from chat.queries import announcements
 from chat.services.site.announcements import delete_announcement, save_announcement
+from spending.spans import begin_of
 from tests.chat.factories import make_user
 from tests.chat.listening import Listener
 from tests.chat.sockets import Chat
@@ -202,11 +203,13 @@ async def test_the_sockets_of_all_conversations_hear_of_it(chat: Chat) -> None:
 
 def test_an_administrator_edits_and_deletes_it(client: Client, user: User) -> None:
     client.force_login(make_user(admin=True))
-    values = {"text": TEXT, "level": "info"}
+    values = {"text": TEXT, "level": "info", "begins": "2026-01-01T12:00"}
     assert client.post("/admin/chat/announcement/add/", values).status_code == 302
     row = Announcement.objects.get()
+    assert row.begins == begin_of(date(2026, 1, 1)) + 12 * HOUR
     assert SHOWN in html(client.get("/"))
     page = reverse("admin:chat_announcement_change", args=[row.pk])
+    assert 'value="2026-01-01T12:00"' in html(client.get(page))
     client.post(page, values | {"text": "Up again"})
     assert "Up again" in html(client.get("/"))
     client.post(reverse("admin:chat_announcement_delete", args=[row.pk]), {"post": "yes"})
@@ -215,15 +218,9 @@ def test_an_administrator_edits_and_deletes_it(client: Client, user: User) -> No
 
 def test_one_that_ends_before_it_begins_is_refused(client: Client, user: User) -> None:
     client.force_login(make_user(admin=True))
-    times = {
-        "begins_0": "2026-11-26",
-        "begins_1": "12:00",
-        "ends_0": "2026-11-26",
-        "ends_1": "11:00",
-    }
-    page = html(
-        client.post("/admin/chat/announcement/add/", {"text": TEXT, "level": "info"} | times)
-    )
+    times = {"begins": "2026-11-26T12:00", "ends": "2026-11-26T11:00"}
+    values = {"text": TEXT, "level": "info"} | times
+    page = html(client.post("/admin/chat/announcement/add/", values))
     assert "It ends before it begins." in page
 
 

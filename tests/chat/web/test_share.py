@@ -25,6 +25,7 @@ from tests.chat.factories import (
     make_conversation,
     make_user,
 )
+from tests.spending.factories import make_call
 from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -232,11 +233,12 @@ def test_nothing_but_the_messages_leaks(
         conversation.messages.filter(number=6),
         blocks=blocks,
         calls=ended,
-        cost=98765.4321,
         usage={"input_tokens": 87654321, "output_tokens": 1},
         time_line="[MARK-time]",
         client_id="MARK-client",
     )
+    sixth = conversation.messages.get(number=6)
+    make_call("98765.4321", user=user, conversation=conversation.pk, message=sixth.pk)
     change_messages(conversation.messages.filter(number=3), left_out=True, sent_in_part=True)
     change_messages(conversation.messages.filter(number=8), status="streaming", text="MARK-draft")
     change_messages(

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import Group
@@ -129,6 +130,22 @@ def test_a_conversation_that_was_pinned_meanwhile_stays() -> None:
     Conversation.objects.filter(pk=row.pk).update(pinned=True)
     assert not retention.delete_if_old(found)
     assert left() == {row}
+
+
+def test_a_conversation_that_cannot_be_deleted_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken, _ = make_old(days=40), make_old()
+    tell()
+    delete = retention.delete_if_old
+
+    def fail_for_one(pk: UUID) -> bool:
+        if pk == broken.pk:
+            raise RuntimeError("a bug")
+        return delete(pk)
+
+    monkeypatch.setattr(retention, "delete_if_old", fail_for_one)
+    assert left() == {broken}
 
 
 def test_a_sweep_deletes_some_and_the_audit_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
