@@ -9,7 +9,6 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
-from django.db.models import F, Sum
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
@@ -24,6 +23,7 @@ from spending.budget_changes import find_budgets, set_budgets
 from spending.budgets import describe_budgets
 from spending.models import Budget, ModelCall, Period, Unit
 from spending.periods import find_span, find_start
+from spending.queries import Sums, add_up, add_up_all
 
 NO_BUDGET, UNLIMITED, AT_MOST = "none", "unlimited", "most"
 KEYS = [(period, unit) for unit in Unit for period in Period]
@@ -68,11 +68,10 @@ class Scope:
 
     def describe_use(self) -> dict[tuple[str, str], str]:
         """By period and unit, what is used of it now."""
-        if self.group:
-            return _describe_members(self.group)
+        used = {period: _load_used(self, period) for period in Period}
+        words = "so far by whoever has used most" if self.group else "so far"
         return {
-            (period, unit): describe_amount(unit, _sum(period, unit, user=self.user)[0]) + " so far"
-            for period, unit in KEYS
+            (period, unit): f"{_describe_most(used[period], unit)} {words}" for period, unit in KEYS
         }
 
 
@@ -283,32 +282,17 @@ def _choose(row: Budget | None) -> str:
 
 # --- What is used ---------------------------------------------------------------------------------
 
-_TOKENS = sum(
-    (F(f"{name}_tokens") for name in ("cache_read", "cache_write", "cache_write_1h", "output")),
-    F("input_tokens"),
-)
 
-
-def _sum(period: str, unit: str, **of: Any) -> list[Decimal]:
-    """What the calls of a running period have cost, or hold while they are open: of a person, of
-    all (user None), or of each member of a group that has made some."""
-    now = timezone.now()
-    begin, _ = find_span(period, find_start(period, now))
+def _load_used(scope: Scope, period: str) -> list[Sums]:
+    """What the calls of a running period came to: a person's, the site's, or those of each member
+    of a group who has made some."""
+    begin, _ = find_span(period, find_start(period, timezone.now()))
     calls = ModelCall.objects.filter(opened_at__gte=begin)
-    cost = F("cost") if unit == Unit.MONEY else _TOKENS
-    summed = Sum(cost)
-    if group := of.get("group"):
-        calls = calls.filter(user__groups=group)
-        return [row["sum"] for row in calls.values("user").annotate(sum=summed)]
-    if user := of.get("user"):
-        calls = calls.filter(user=user)
-    return [calls.aggregate(sum=summed)["sum"] or Decimal(0)]
+    if scope.group:
+        return [*add_up(calls.filter(user__groups=scope.group), "user").values()]
+    return [add_up_all(calls.filter(user=scope.user) if scope.user else calls)]
 
 
-def _describe_members(group: Group) -> dict[tuple[str, str], str]:
-    words: dict[tuple[str, str], str] = {}
-    for period, unit in KEYS:
-        sums = _sum(period, unit, group=group)
-        most = describe_amount(unit, max(sums, default=Decimal(0)))
-        words[period, unit] = f"{most} so far by whoever has used most"
-    return words
+def _describe_most(used: Iterable[Sums], unit: str) -> str:
+    amounts = [sums.dollars if unit == Unit.MONEY else Decimal(sums.tokens) for sums in used]
+    return describe_amount(unit, max(amounts, default=Decimal(0)))

@@ -104,5 +104,5 @@ def describe_spent(state: BudgetState) -> str:
 def describe_amount(unit: str, amount: Decimal) -> str:
     """`$4.02`, `12k tokens`."""
     if unit == Unit.MONEY:
-        return format_money(float(amount))
+        return format_money(amount)
     return gettext("{count} tokens").format(count=format_tokens(int(amount)))
