@@ -45,6 +45,23 @@ def test_a_prepared_summary_calms_the_gauge_and_swaps_in_with_the_next_message(
     expect(page.locator("#gauge-hint")).not_to_contain_text(READY)
 
 
+def test_the_panel_tells_what_the_conversation_has_cost_each_time_that_it_opens(
+    page: Page, talk: Talk, scripted: DemoServer
+) -> None:
+    talk(("Hello", "Hi!"))
+    totals = page.locator("#gauge-totals")
+    written = totals.locator("dd").nth(1)
+    page.locator("#gauge").click()
+    expect(written).to_have_text("3")
+    page.keyboard.press("Escape")
+    scripted.script.reply("word " * 90, when=is_chat)
+    say(page, "And now?")
+    wait_for_answer(page, 2)
+    page.locator("#gauge").click()
+    expect(written).not_to_have_text("3")
+    expect(totals).to_contain_text("0 compactions")
+
+
 # Each is another picture than the one before.
 TOLD = [
     ({"ratio": 0.95}, "amber"),

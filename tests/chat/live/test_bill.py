@@ -5,7 +5,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -158,12 +157,7 @@ class Life:
         assert live.task
         live.task.cancel()
         await end(live)
-        await in_db(self._sweep)
-
-    def _sweep(self) -> None:
-        ago = timezone.now() - timedelta(seconds=1)
-        Turn.objects.filter(status__in=Turn.ACTIVE).update(lease_expires=ago)
-        assert sweep.sweep() == 1
+        await in_db(self._interrupt, live.turn_id)
 
     async def return_late(self) -> None:
         """A sweep takes its process for dead, which then stores the whole answer."""
@@ -175,6 +169,7 @@ class Life:
         await end(live)
 
     def _interrupt(self, turn_id: int) -> None:
+        """As the sweep of another process."""
         Turn.objects.filter(pk=turn_id).update(lease_expires=timezone.now())
         assert sweep.interrupt(turn_id)
 

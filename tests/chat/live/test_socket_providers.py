@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from chat.db.threads import in_db
-from chat.models import Conversation, Message, Provider
+from chat.models import Message, Provider
 from chat.services.site import providers
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
+from spending.models import ModelCall
 from tests.chat.factories import make_profile, make_provider
 from tests.chat.sockets import MAX_OUTPUT, WINDOW, Chat
 
@@ -71,8 +72,9 @@ async def test_each_server_gets_its_own_key_and_never_the_others(
         assert (request.body["model"], request.body["temperature"]) == ("shared", 0.5)
     assert keys_of(chat.model) == {"Bearer sk-the-sites-own"}
     assert "temperature" not in chat.script.requests[0].body
-    costs = dict(await in_db(lambda: list(Conversation.objects.values_list("model", "cost"))))
-    assert costs["second::shared"] > costs["first::shared"] > 0
+    calls = ModelCall.objects.values_list("provider", "cost")
+    costs = dict(await in_db(lambda: list(calls)))
+    assert costs["second"] > costs["first"] > 0
 
 
 async def test_a_changed_key_counts_from_the_next_message_on(
