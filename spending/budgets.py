@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from accounts import policies
 from spending import counters
-from spending.amounts import Amount, Bound
+from spending.amounts import NANO, Amount, Bound
 from spending.counters import Count
-from spending.limits import NANO, Limit, find_limits
+from spending.limits import Limit, find_limits
 from spending.models import BudgetCounter, ModelCall, Period, Unit
 from spending.periods import find_span, find_start
 from spending.signals import budget_told, call_ended

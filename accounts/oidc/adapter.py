@@ -57,7 +57,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
             client_id=known.client_id,
             secret=known.secret,
             settings={
-                "server_url": known.issuer,
+                "server_url": known.issuer.rstrip("/"),
                 "scope": list(known.scopes),
                 "oauth_pkce_enabled": True,
                 "groups_claim": known.groups_claim,

@@ -247,6 +247,12 @@ def test_another_issuers_document_is_not_believed(settings: Any, issuer: str) ->
     assert Client().post("/account/oidc/login/").status_code == 503
 
 
+def test_an_issuer_may_end_with_a_slash(settings: Any, issuer: str) -> None:
+    settings.OPENID_PROVIDER = known(f"{issuer}/")
+    there = Client().post("/account/oidc/login/")["Location"]
+    assert there.startswith(f"{issuer}/oauth2/authorize?")
+
+
 def test_without_a_provider_there_is_no_such_page(settings: Any) -> None:
     settings.OPENID_PROVIDER = None
     assert Client().post("/account/oidc/login/").status_code == 404

@@ -42,7 +42,7 @@ def test_from_the_link_to_a_compacted_chat_with_the_demo_and_an_orderly_end(
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{server.url}/")
 
-    expect(page.locator(".demo-banner")).to_contain_text("not an AI")
+    expect(page.locator("#demo-banner")).to_contain_text("not an AI")
     for number in range(1, 11):
         say(page, f"Tell me about topic {number}.")
         expect(answers(page)).to_have_count(number)

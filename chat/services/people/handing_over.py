@@ -101,7 +101,7 @@ def _hand_over_project(project: Project, receiver: User, by: User | None) -> int
         found.files.update(owner=receiver)
         Memory.everything.filter(project=found).update(owner=receiver)
         MemoryProposal.objects.filter(project=found).delete()
-        audit.record(by, Act.HAND_OVER, target=found, owner=owner, changed=["owner"])
+        _record(found, owner, receiver, by)
         for person in (owner, receiver):
             emit(user_group(person.pk), ProjectsChanged())
         _give(going, owner, receiver, by)
@@ -134,12 +134,18 @@ def _give(rows: Sequence[Conversation], owner: User, receiver: User, by: User | 
         compactions.discard_preparations(row)  # a worker writes them for the owner before
         _ask_again(row)
         search_index.give_entries(row.pk, owner.pk, receiver.pk)
-        audit.record(by, Act.HAND_OVER, target=row, owner=owner, changed=["owner"])
+        _record(row, owner, receiver, by)
         gone = ConversationDeleted(str(row.pk))
         emit(user_group(owner.pk), gone)
         emit_access_check(conversation_group(row.pk))
         row.refresh_from_db()
         emit(user_group(receiver.pk), from_rows.conversation_updated(row))
+
+
+def _record(row: Project | Conversation, owner: User, receiver: User, by: User | None) -> None:
+    """The audit says to whom."""
+    words = f"to account {receiver.pk}"
+    audit.record(by, Act.HAND_OVER, target=row, owner=owner, reason=words, changed=["owner"])
 
 
 def _ask_again(row: Conversation) -> None:

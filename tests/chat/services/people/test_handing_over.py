@@ -227,6 +227,7 @@ def test_each_row_that_was_handed_over_is_recorded(ada: User, bob: User) -> None
     ]
     give_all(ada, bob, by=root)
     entries = AuditEntry.objects.filter(act="hand over", actor=root, owner=ada)
+    assert {entry.reason for entry in entries} == {f"to account {bob.pk}"}
     targets = {(entry.target_kind, entry.target_id) for entry in entries}
     assert targets == {("project", str(project.pk)), *(("conversation", str(r.pk)) for r in rows)}
 
