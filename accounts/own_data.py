@@ -22,8 +22,7 @@ def describe_account(user: User) -> dict[str, Any]:
         "last_name": user.last_name,
         "date_joined": user.date_joined,
         "last_login": user.last_login,
-        "is_operator": user.is_staff,
-        "is_administrator": user.is_superuser,
+        "role": user.role,
         "groups": list(user.groups.order_by("name").values_list("name", flat=True)),
         "settings": {
             "language": user.language,

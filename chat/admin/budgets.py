@@ -18,6 +18,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounts.models import User
+from accounts.roles import is_administrator
 from chat.html.budget_words import describe_amount, describe_spent
 from spending.budget_changes import find_budgets, set_budgets
 from spending.budgets import describe_budgets
@@ -144,7 +145,7 @@ class BudgetAdmin(admin.ModelAdmin):
         return self.has_view_permission(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.is_active and getattr(request.user, "is_superuser", False))
+        return is_administrator(request.user)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -6,6 +6,8 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin.utils import unquote
+from django.db import models
+from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -18,6 +20,7 @@ from chat.models import Conversation, Memory, Project
 
 Private = Conversation | Project | Memory  # what a reason is given for
 REASON_SECONDS = 3600  # for which a reason counts, in this session
+WORDS = (models.CharField, models.TextField, models.JSONField)  # columns of these kinds hold words
 REASONS = "reasons"  # in the session: until when each counts, by what it was given for
 
 
@@ -47,6 +50,17 @@ def _name(row: Private) -> str:
 
 class PrivateAdmin(ReadOnlyAdmin):
     """Rows with what people wrote. A list shows ids and numbers alone, a page asks for a reason."""
+
+    def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
+        """Django lets a list be filtered by each column of its table, and which rows it finds by
+        words would tell what stands there. Columns that hold words count only if they are offered.
+        """
+        name = lookup.partition(LOOKUP_SEP)[0]
+        filters = self.get_list_filter(request)
+        offered = {getattr(each, "parameter_name", each) for each in filters}
+        words = {each.name for each in self.opts.concrete_fields if isinstance(each, WORDS)}
+        is_allowed: bool = super().lookup_allowed(lookup, value, request)
+        return is_allowed and (name in offered or name not in words)
 
     def find_private(self, row: Any) -> Private:
         """What a reason has to be given for, to see this row."""
