@@ -21,8 +21,7 @@ def mail_budget_word(user_id: int | None, period: str, unit: str) -> None:
     state = _find_state(user_id, period, unit)
     if not settings.MAIL or state is None or state.share < NEAR:
         return
-    own = User.objects.filter(pk=user_id, is_active=True)
-    people = own if user_id else select_administrators()
+    people = User.objects.filter(pk=user_id, is_active=True) if user_id else select_administrators()
     for person in people.exclude(email=""):
         with speaking_to(person.pk):
             subject = (
