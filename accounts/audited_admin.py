@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -23,6 +24,11 @@ class AuditedSite(admin.AdminSite):
         names = {"__module__": page.__module__}
         audited = type(page.__name__, (AuditedAdmin, page), names)
         super().register(model_or_iterable, audited, **options)
+
+    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
+        """For nobody: no form completes anything, and Django's would list the rows of every table
+        by the titles and texts that they are called by."""
+        raise PermissionDenied
 
 
 class AuditedAdmin(admin.ModelAdmin):

@@ -15,8 +15,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext
 
 from accounts.preferences import speak_chosen_language
-from accounts.second_factor import is_missed_by, mark_session
-from accounts.sessions import MISSES_SECOND_FACTOR
+from accounts.second_factor import is_missed_by
 
 OWNER_HEADER, OWNER_FIELD = "X-Page-User", "page_user"  # static/js/base/session.js sends them
 # A page may be kept for Back, which its script covers after a sign-out; all else is kept nowhere.
@@ -88,12 +87,11 @@ class SecondFactorMiddleware(MiddlewareMixin):
     ) -> HttpResponse | None:
         if not settings.REQUIRE_SECOND_FACTOR or not request.user.is_authenticated:
             return None
-        is_missing = is_missed_by(request.user)
-        if is_missing != (MISSES_SECOND_FACTOR in request.session):
-            mark_session(request, is_missing)
         match = request.resolver_match
-        name = (match and match.url_name) or ""
-        if not is_missing or name in self.ALLOWED or name.startswith("mfa_"):
+        # With what it is included in: the administration has pages of the same names.
+        name = (match and match.view_name) or ""
+        is_allowed = name in self.ALLOWED or name.startswith("mfa_")
+        if is_allowed or not is_missed_by(request.user):
             return None
         if is_scripted(request):
             words = gettext("Your account needs a second factor first. Load the page again.")

@@ -13,14 +13,12 @@ from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
-from django.contrib.auth.signals import user_logged_in
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
 from accounts.models import User
-from accounts.sessions import MISSES_SECOND_FACTOR
 
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 REMEMBERED_SECONDS = 2.0  # as long as a right may be out of date in a process
@@ -52,20 +50,6 @@ def is_missed_by(user: User) -> bool:
 def must_add_factor(request: HttpRequest) -> bool:
     """`is_missed_by` the person who asks."""
     return request.user.is_authenticated and is_missed_by(request.user)
-
-
-def mark_session(request: HttpRequest, is_missing: bool) -> None:
-    """Note in the session whether its person still lacks one, for what knows only the session."""
-    if is_missing:
-        request.session[MISSES_SECOND_FACTOR] = True
-    else:
-        request.session.pop(MISSES_SECOND_FACTOR, None)
-
-
-@receiver(user_logged_in, dispatch_uid="accounts.second_factor.on_signed_in")
-def on_signed_in(request: HttpRequest, user: User, **_: Any) -> None:
-    if is_missed_by(user):
-        mark_session(request, True)
 
 
 @receiver([post_save, post_delete], sender=Authenticator, dispatch_uid="accounts.second_factor")

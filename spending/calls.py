@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import Group
 from django.db import connection
 from django.db.models import Field
 from django.utils import timezone
@@ -165,6 +166,8 @@ _OPENED = [
     "bound_tokens",
     "input_tokens",
 ]
+# Another process may have deleted it less than two seconds ago.
+_GROUP = f"(SELECT id FROM {Group._meta.db_table} WHERE id = %s)"
 _EMPTY = [
     "cache_read_tokens",
     "cache_write_tokens",
@@ -178,7 +181,7 @@ _EMPTY = [
 
 def _insert(values: Mapping[str, Any]) -> int:
     columns = [_field(name).column for name in _OPENED]
-    places = ", ".join(["%s"] * len(columns))
+    places = ", ".join(_GROUP if name == "group" else "%s" for name in _OPENED)
     zeros = ", ".join(["0"] * len(_EMPTY))
     sql = (
         f"INSERT INTO {_TABLE} ({', '.join(columns)}, {', '.join(_EMPTY)}, state, request_id) "

@@ -2,12 +2,12 @@
 sees there who has read what, when and why."""
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 from django.contrib.admin.utils import unquote
-from django.db import models
-from django.db.models.constants import LOOKUP_SEP
+from django.db.models import CharField, Field, JSONField, TextField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -20,7 +20,6 @@ from chat.models import Conversation, Memory, Project
 
 Private = Conversation | Project | Memory  # what a reason is given for
 REASON_SECONDS = 3600  # for which a reason counts, in this session
-WORDS = (models.CharField, models.TextField, models.JSONField)  # columns of these kinds hold words
 REASONS = "reasons"  # in the session: until when each counts, by what it was given for
 
 
@@ -48,19 +47,22 @@ def _name(row: Private) -> str:
     return f"{row._meta.model_name} {row.pk}"
 
 
+def _list_text_fields(fields: Iterable[Field]) -> set[str]:
+    """The names of those that hold whatever somebody wrote, and not one of some values."""
+    texts = (each for each in fields if isinstance(each, CharField | TextField | JSONField))
+    return {each.name for each in texts if not each.choices}
+
+
 class PrivateAdmin(ReadOnlyAdmin):
     """Rows with what people wrote. A list shows ids and numbers alone, a page asks for a reason."""
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-        """Django lets a list be filtered by each column of its table, and which rows it finds by
-        words would tell what stands there. Columns that hold words count only if they are offered.
-        """
-        name = lookup.partition(LOOKUP_SEP)[0]
-        filters = self.get_list_filter(request)
-        offered = {getattr(each, "parameter_name", each) for each in filters}
-        words = {each.name for each in self.opts.concrete_fields if isinstance(each, WORDS)}
-        is_allowed: bool = super().lookup_allowed(lookup, value, request)
-        return is_allowed and (name in offered or name not in words)
+        """Django lets an address filter by any column: how many rows are found would tell, word by
+        word, what somebody wrote."""
+        offered = {getattr(each, "parameter_name", "") for each in self.list_filter}
+        field = lookup.partition("__")[0]
+        is_told = lookup in offered or field not in _list_text_fields(self.opts.fields)
+        return is_told and super().lookup_allowed(lookup, value, request)
 
     def find_private(self, row: Any) -> Private:
         """What a reason has to be given for, to see this row."""
@@ -75,8 +77,9 @@ class PrivateAdmin(ReadOnlyAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         row = self.get_object(request, unquote(object_id))
-        # Whatever is posted that is no reason, Django refuses.
-        asks = request.method in ("GET", "HEAD") or "reason" in request.POST
+        # Whatever is posted that is no reason, Django refuses; any other method it answers with the
+        # page.
+        asks = request.method != "POST" or "reason" in request.POST
         if row is None or not asks or not self.has_view_permission(request, row):
             return super().change_view(request, object_id, form_url, extra_context)
         private = self.find_private(row)

@@ -21,10 +21,7 @@ def mail_budget_word(user_id: int | None, period: str, unit: str) -> None:
     state = _find_state(user_id, period, unit)
     if not settings.MAIL or state is None or state.share < NEAR:
         return
-    if user_id is None:
-        people = select_administrators()
-    else:
-        people = User.objects.filter(pk=user_id, is_active=True)
+    people = User.objects.filter(pk=user_id, is_active=True) if user_id else select_administrators()
     for person in people.exclude(email=""):
         with speaking_to(person.pk):
             subject = (

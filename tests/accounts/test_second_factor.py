@@ -54,6 +54,29 @@ def test_their_sockets_are_nobodys(client: Client, ada: User) -> None:
     assert find_user_id(client.session.session_key) == ada.pk
 
 
+def test_a_session_of_before_it_was_asked_for_opens_no_socket(
+    client: Client, ada: User, settings: Any
+) -> None:
+    client.force_login(ada)
+    assert find_user_id(client.session.session_key) == ada.pk
+    settings.REQUIRE_SECOND_FACTOR = "staff"
+    assert find_user_id(client.session.session_key) is None
+
+
+@pytest.mark.usefixtures("asked")
+def test_an_administrator_without_one_takes_away_nobodys(client: Client, ada: User) -> None:
+    """The pages of the administration are called as those of one's own factors."""
+    root = User.objects.create_superuser("root")
+    theirs = add_app(ada)
+    client.force_login(root)
+    for page in ("changelist", "change", "delete"):
+        args = [] if page == "changelist" else [theirs.pk]
+        address = reverse(f"admin:mfa_authenticator_{page}", args=args)
+        assert client.get(address)["Location"] == "/account/2fa/"
+        assert client.post(address, {"post": "yes"})["Location"] == "/account/2fa/"
+    assert Authenticator.objects.filter(pk=theirs.pk).exists()
+
+
 @pytest.mark.usefixtures("asked")
 def test_their_access_tokens_open_nothing(client: Client, ada: User) -> None:
     token = issue_token(ada, "of a script", [USAGE_READ], None)
@@ -82,6 +105,7 @@ def test_what_another_process_took_away_is_known_within_two_seconds(
     monkeypatch.setattr(second_factor, "_clock", lambda: now)
     app = add_app(ada)
     client.force_login(ada)
+    assert client.get("/").status_code == 200
     Authenticator.objects.filter(pk=app.pk)._raw_delete("default")  # no signal: not in this process
     assert client.get("/").status_code == 200
     now += second_factor.REMEMBERED_SECONDS + 0.1

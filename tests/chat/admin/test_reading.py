@@ -124,6 +124,64 @@ def test_a_list_is_not_searched_by_what_somebody_wrote(
                 assert list(response.context["cl"].result_list) == [], (model, query)
 
 
+@pytest.mark.parametrize(
+    ("model", "columns"),
+    [
+        ("conversation", ("title", "system_prompt", "memory_text", "compaction_settings")),
+        ("message", ("text", "blocks", "usage")),
+        ("compaction", ("focus", "summary", "chapters", "audit")),
+        ("turn", ("focus", "error")),
+        ("project", ("name", "instructions")),
+        ("memory", ("text",)),
+    ],
+)
+def test_a_list_is_not_filtered_by_what_somebody_wrote(
+    staff: Client, owner: User, conversation: Conversation, model: str, columns: tuple[str, ...]
+) -> None:
+    projects.create_project(owner, SECRET)
+    memories.remember_fact(owner.pk, SECRET, Memory.Source.USER)
+    url = reverse(f"admin:chat_{model}_changelist")
+    for column in columns:
+        for lookup in ("", "__startswith", "__icontains", "__regex"):
+            response = staff.get(url, {f"{column}{lookup}": SECRET})
+            assert response.status_code in (302, 400), (column, lookup)
+
+
+def test_a_list_is_filtered_by_what_nobody_wrote(
+    staff: Client, owner: User, conversation: Conversation
+) -> None:
+    """Also by columns that hold texts, where the list offers their values."""
+    fits = {
+        "conversation": {"model": "m", "owner": "ada"},
+        "message": {"role__exact": "user", "position__gte": 2},
+        "turn": {"status__exact": "completed"},
+    }
+    for model, query in fits.items():
+        response = staff.get(reverse(f"admin:chat_{model}_changelist"), query)
+        assert list(response.context["cl"].result_list), model
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "TRACE", "PUT", "DELETE", "LOOK"])
+def test_a_reason_is_asked_for_by_whatever_method(
+    staff: Client, conversation: Conversation, method: str
+) -> None:
+    for row in rows_of(conversation):
+        response = staff.generic(method, page_url(row))
+        assert SECRET not in response.content.decode(), row._meta.model_name
+
+
+@pytest.mark.parametrize(
+    ("model", "column"),
+    [("message", "conversation"), ("message", "parent"), ("compaction", "first")],
+)
+def test_no_form_completes_titles_or_texts(
+    staff: Client, conversation: Conversation, model: str, column: str
+) -> None:
+    asked = {"app_label": "chat", "model_name": model, "field_name": column, "term": ""}
+    response = staff.get(reverse("admin:autocomplete"), asked)
+    assert response.status_code == 403
+
+
 def test_each_page_asks_for_a_reason_and_shows_nothing_before(
     staff: Client, owner: User, conversation: Conversation
 ) -> None:
