@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 from accounts.models import User
 from accounts.roles import is_administrator
 from chat.html.budget_words import describe_amount, describe_spent
-from spending.budget_changes import find_budgets, set_budgets
+from spending.budget_changes import find_budgets, key_budgets, set_budgets
 from spending.budgets import describe_budgets
 from spending.models import Budget, ModelCall, Period, Unit
 from spending.periods import find_span, find_start
@@ -63,8 +63,9 @@ class Scope:
             return reverse("admin:spending_budget_user", args=[self.user.pk])
         return reverse("admin:spending_budget_site")
 
-    def list_budgets(self) -> list[Budget]:
-        return list(find_budgets(group=self.group, user=self.user))
+    def load_budgets(self) -> dict[tuple[str, str], Budget]:
+        """By period and unit."""
+        return key_budgets(find_budgets(group=self.group, user=self.user))
 
     def describe_use(self) -> dict[tuple[str, str], str]:
         """By period and unit, what is used of it now."""
@@ -80,7 +81,7 @@ class BudgetForm(forms.Form):
 
     def __init__(self, *args: Any, scope: Scope, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        stored = {(row.period, row.unit): row for row in scope.list_budgets()}
+        stored = scope.load_budgets()
         use = scope.describe_use()
         choices = [(NO_BUDGET, scope.without), (UNLIMITED, "Unlimited"), (AT_MOST, "At most")]
         self.rows = []
@@ -245,7 +246,7 @@ def _list_scopes() -> list[tuple[Scope, list[str]]]:
 
 
 def _list_limits(rows: Iterable[Budget]) -> list[str]:
-    stored = {(row.period, row.unit): row for row in rows}
+    stored = key_budgets(rows)
     return [
         "–"
         if (row := stored.get(key)) is None
@@ -263,7 +264,7 @@ def _write(limit: Decimal) -> str:
 
 def link_budgets(scope: Scope) -> SafeString:
     """What a person or a group's members may spend, as a link to where it is set."""
-    stored = {(row.period, row.unit): row for row in scope.list_budgets()}
+    stored = scope.load_budgets()
     said = [
         "unlimited " + LABELS[key].lower().replace("us dollars", "dollars")
         if row.limit is None
