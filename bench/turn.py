@@ -72,7 +72,7 @@ def take_turn(user: Any, conversation: Any) -> Stopwatch:
     with watch.time("request"):
         model_server.build_request(state.context)
     usage = {"input_tokens": int(state.used), "output_tokens": 120}
-    reply = Reply(usage=Usage.from_api(usage), complete=True)
+    reply = Reply(usage=Usage.from_api(usage), complete=True, is_reported=True)
     ending = endings.TurnOutcome(
         Turn.Status.COMPLETED,
         blocks=[{"type": "text", "text": ANSWER}],

@@ -534,7 +534,8 @@ def test_what_a_killed_worker_had_spent_is_charged_and_once_only(talk: Conversat
     assert lost.request_tokens > 1_000
     assert lost.output_tokens > 0
     # The worker was not dead, but late.
-    reply.usage, reply.complete = Usage(input_tokens=2_000, output_tokens=50), True
+    reply.usage = Usage(input_tokens=2_000, output_tokens=50)
+    reply.complete = reply.is_reported = True
     async_to_sync(ledger.end)(reply, None)
     assert not bill(pk).is_estimated
     assert (bill(pk).request_tokens, bill(pk).output_tokens) == (2_000, 50)
