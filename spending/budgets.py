@@ -214,7 +214,10 @@ def _announce(state: BudgetState) -> None:
 
 
 def tell_used(state: BudgetState) -> None:
-    """A call was refused: that a budget is used up is told once, though a little may be left."""
+    """A call was refused: that a budget is used up is told once, though a little may be left. Where
+    much is left the call was a dear one, others are not refused, and its own refusal says it."""
+    if state.share < NEAR:
+        return
     for limit in find_limits(state.user_id):
         if (limit.user_id, limit.period, limit.unit) == (state.user_id, state.period, state.unit):
             now = timezone.now()

@@ -498,3 +498,15 @@ def test_a_refusal_tells_where_a_little_is_left(told: list[int]) -> None:
     for _ in range(2):
         budgets.tell_used(refusal.value.state)
     assert told == [90, 90]
+
+
+def test_a_refusal_does_not_take_the_word_away_that_is_due_later(told: list[int]) -> None:
+    user = make_user()
+    set_budget(10 * CENT, user=user)
+    Call(user).spend(6 * CENT)
+    with pytest.raises(BudgetUsed) as refusal:
+        Call(user, make_bound(5 * CENT))
+    budgets.tell_used(refusal.value.state)
+    assert told == []
+    Call(user, make_bound(CENT / 2, CENT / 2, 400)).spend(2 * CENT)
+    assert told == [80]
