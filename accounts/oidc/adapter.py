@@ -1,5 +1,6 @@
 """django-allauth's policy for people who come by a provider of identities."""
 
+from time import monotonic
 from typing import Any
 
 import requests
@@ -21,10 +22,14 @@ from accounts.sign_up import has_address, may_sign_up
 log = structlog.get_logger(__name__)
 
 TIMEOUT = (5, 10)  # s: to connect, and between two bytes
+CHUNK = 10_000  # bytes
+MOST_SECONDS = 30.0  # of one answer
+MOST_BYTES = 2_000_000  # of one, unpacked; those of known providers have some 10,000
 
 
 class ProxiedSession(requests.Session):
-    """Asks servers through the proxies of the settings, and never without a time limit."""
+    """Asks servers through the proxies of the settings, and never without limits of time and size:
+    a provider that sends without end takes no thread and no memory of the site."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +41,17 @@ class ProxiedSession(requests.Session):
             raise requests.exceptions.ProxyError(proxy.fault)
         kwargs.setdefault("timeout", TIMEOUT)
         kwargs["proxies"] = {"all": proxy.url} if proxy else {}
-        return super().request(method, url, *args, **kwargs)
+        until = monotonic() + MOST_SECONDS
+        answer = super().request(method, url, *args, **kwargs | {"stream": True})
+        read = b""
+        # As it arrives: a whole chunk of somebody who sends byte after byte takes too long.
+        while part := answer.raw.read1(CHUNK, decode_content=True):
+            read += part
+            if len(read) > MOST_BYTES or monotonic() > until:
+                answer.close()
+                raise requests.exceptions.ContentDecodingError("The answer has no end.")
+        answer._content = read  # where `Response.content` keeps what it has read
+        return answer
 
 
 class SocialAccountAdapter(DefaultSocialAccountAdapter):

@@ -1,6 +1,7 @@
 """What a provider of identities says of a person. `data`: {"id_token": …, "userinfo": …}, each the
 claims of one document; the latter may be missing."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,18 @@ def find_verified_address(data: Mapping[str, Any]) -> str | None:
 
 
 def find_groups(claims: Mapping[str, Any], name: str) -> set[str]:
-    """The values of the claim with that name: a list of texts, or one text."""
-    value = claims.get(name) or []
-    return {value} if isinstance(value, str) else {each for each in value if isinstance(each, str)}
+    """The values of the claim with that name: a list of texts, or one text. Others say nothing."""
+    value = claims.get(name)
+    values = value if isinstance(value, list) else [value]
+    return {each for each in values if isinstance(each, str)}
+
+
+def keep_texts(claims: Mapping[str, Any]) -> dict[str, str]:
+    """Those that are texts: names and addresses are nothing else."""
+    return {name: value for name, value in claims.items() if isinstance(value, str)}
+
+
+def is_storable(data: Mapping[str, Any]) -> bool:
+    """Whether every database takes what is said: no NUL, and no half of a character."""
+    text = json.dumps(data, ensure_ascii=False)
+    return "\\u0000" not in text and text == text.encode(errors="replace").decode()

@@ -1,9 +1,12 @@
 """The provider of identities that the settings name, and what of its claims counts."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.adapter import get_adapter
+from allauth.socialaccount.app_settings import UID_MAX_LENGTH
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.openid_connect.provider import (
     OpenIDConnectProvider,
@@ -15,7 +18,22 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from accounts.oidc.claims import find_verified_address, is_about, merge_claims
+from accounts.oidc.claims import (
+    find_verified_address,
+    is_about,
+    is_storable,
+    keep_texts,
+    merge_claims,
+)
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Raises OAuth2Error where a document is of another shape than its reader expects."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise OAuth2Error(f"{what} cannot be read: {error!r:.200}") from error
 
 
 class OpenIdAdapter(OpenIDConnectOAuth2Adapter):
@@ -41,17 +59,25 @@ class OpenIdAdapter(OpenIDConnectOAuth2Adapter):
             raise OAuth2Error(f"OIDC_ISSUER does not name its {' and '.join(sorted(missing))}.")
         return config
 
+    def get_access_token_data(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        with _reading("The provider's answer to a code"):
+            data: dict[str, Any] = super().get_access_token_data(*args, **kwargs)
+            return {**data}
+
     def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> Any:
         """Raises OAuth2Error where a document about the person is missing, or about another."""
         if not (id_token := kwargs["response"].get("id_token")):
             raise OAuth2Error("The provider sent no ID token.")
-        data = {"id_token": self._decode_id_token(app, id_token)}
-        if not data["id_token"].get("sub"):
-            raise OAuth2Error("The provider's ID token is about nobody.")
+        with _reading("The provider's ID token or its keys"):
+            data = {"id_token": self._decode_id_token(app, id_token)}
+        if not 0 < len(str(data["id_token"].get("sub") or "")) <= UID_MAX_LENGTH:
+            raise OAuth2Error("The provider's ID token is about nobody, or has too long a name.")
         if "userinfo_endpoint" in self.openid_config:
             data["userinfo"] = self._fetch_user_info(token.token)
             if not is_about(data["userinfo"], data["id_token"]["sub"]):
                 raise OAuth2Error("The provider's user info is about somebody else.")
+        if not is_storable(data):
+            raise OAuth2Error("The provider sent characters that are none.")
         return self.get_provider().sociallogin_from_response(request, data)
 
     def get_callback_url(self, request: HttpRequest, app: Any) -> str:
@@ -88,7 +114,7 @@ class OpenIdProvider(OpenIDConnectProvider):
         return {name: claims[name] for name in kept & claims.keys()}
 
     def extract_common_fields(self, data: dict[str, Any]) -> dict[str, Any]:
-        fields: dict[str, Any] = super().extract_common_fields(merge_claims(data))
+        fields: dict[str, Any] = super().extract_common_fields(keep_texts(merge_claims(data)))
         fields["email"] = find_verified_address(data)
         return fields
 

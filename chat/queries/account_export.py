@@ -96,7 +96,7 @@ async def export_account(user: User) -> AsyncIterator[bytes]:
                 yield data
         rows = Conversation.objects.of(user).order_by("created_at")
         for number, pk in enumerate(await in_db(list, rows.values_list("pk", flat=True)), 1):
-            async for data in _write_conversation(archive, number, pk):
+            async for data in _write_conversation(archive, number, user, pk):
                 yield data
     yield archive.take()
 
@@ -141,9 +141,11 @@ def _name_file(file: Attachment) -> str:
     return f"files/{file.pk} {clean_name(file.name)}"
 
 
-async def _write_conversation(archive: ZipStream, number: int, pk: UUID) -> AsyncIterator[bytes]:
-    conversation = await in_db(Conversation.objects.filter(pk=pk, deleted_at=None).first)
-    if conversation is None:  # deleted meanwhile
+async def _write_conversation(
+    archive: ZipStream, number: int, user: User, pk: UUID
+) -> AsyncIterator[bytes]:
+    conversation = await in_db(Conversation.objects.of(user).filter(pk=pk).first)
+    if conversation is None:  # deleted meanwhile, or handed to somebody else
         return
     stem = name_entry(number, conversation)
     async for data in write_conversation(archive, stem, conversation):

@@ -62,5 +62,7 @@ async def _rows(conversation: Conversation, **only: bool) -> AsyncIterator[Messa
 
 
 def _page(conversation: Conversation, number: int, only: dict[str, bool]) -> list[Message]:
-    rows = conversation.messages.filter(number__gt=number, **only).select_related("parent")
+    # A slow reader may ask for the next page after the conversation was handed to somebody else.
+    owned = conversation.messages.filter(conversation__owner=conversation.owner_id)
+    rows = owned.filter(number__gt=number, **only).select_related("parent")
     return list(rows.order_by("number")[:PAGE])

@@ -20,8 +20,9 @@ async def export_zip(project: Project) -> AsyncIterator[bytes]:
         async for data in write_project(archive, project):
             yield data
         for number, pk in enumerate(await in_db(_list_conversations, project), 1):
-            conversation = await in_db(Conversation.objects.filter(pk=pk).first)
-            if conversation is None:  # deleted meanwhile
+            rows = Conversation.objects.of(project.owner_id).filter(pk=pk)
+            conversation = await in_db(rows.first)
+            if conversation is None:  # deleted meanwhile, or handed to somebody else
                 continue
             async for data in write_conversation(
                 archive, name_entry(number, conversation), conversation

@@ -32,9 +32,10 @@ def find_share(share_id: UUID) -> Share | None:
 
 
 def select_shown(share: Share) -> QuerySet[Message]:
-    """The messages that a share shows, by number, without one that is still being written: the
-    shown branch, or the way to its last message, on whatever branch that is."""
-    rows = Message.objects.filter(conversation=share.conversation_id)
+    """The messages that a share shows, by number, without one that is still being written and those
+    that are left out of the context: the shown branch, or the way to its last message, on whatever
+    branch that is."""
+    rows = Message.objects.filter(conversation=share.conversation_id, left_out=False)
     if share.through_id is None:
         rows = rows.filter(active=True)
     else:

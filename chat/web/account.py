@@ -25,6 +25,7 @@ from chat.queries.account_export import export_account
 from chat.queries.readings import list_newest_readings
 from chat.services.people import accounts
 from chat.web.access import get_user, load_user
+from chat.web.exports import send_while_active
 
 # Until when an export counts as running from which nothing was heard: its process was killed.
 EXPORT_SECONDS = 120
@@ -54,7 +55,7 @@ async def account_export(request: HttpRequest) -> HttpResponseBase:
 
 async def _send(user: User, running: str) -> AsyncIterator[bytes]:
     try:
-        async for data in export_account(user):
+        async for data in send_while_active(user, export_account(user)):
             yield data
             await in_db(cache.touch, running, EXPORT_SECONDS)
     finally:

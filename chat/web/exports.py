@@ -1,6 +1,8 @@
 """HTTP: what is saved as a file, sent while it is read."""
 
 from collections.abc import AsyncIterator
+from time import monotonic
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -9,22 +11,25 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
 from accounts.doors import login_or_token
+from accounts.models import User
 from accounts.tokens import EXPORT_READ
 from chat.db.threads import in_db
 from chat.queries import export, project_export
 from chat.web.access import find_conversation, find_project, load_user
 
+CHECK_SECONDS = 2.0  # between two looks whether the account may still be read
+
 
 @login_or_token(EXPORT_READ)
 @require_GET
 async def conversation_export(request: HttpRequest, pk: UUID, form: str) -> StreamingHttpResponse:
-    await load_user(request)
+    user = await load_user(request)
     row = await in_db(find_conversation, request, pk)
     write, suffix, kind = {
         "markdown": (export.export_markdown, "md", "text/markdown; charset=utf-8"),
         "json": (export.export_json, "json", "application/json; charset=utf-8"),
     }[form]
-    return _send(write(row), f"{slugify(str(row))[:60] or 'conversation'}.{suffix}", kind)
+    return _send(user, write(row), f"{slugify(str(row))[:60] or 'conversation'}.{suffix}", kind)
 
 
 @login_required
@@ -33,11 +38,23 @@ async def project_export_zip(request: HttpRequest, pk: UUID) -> StreamingHttpRes
     user = await load_user(request)
     row = await in_db(find_project, user, pk)
     name = f"{slugify(row.name)[:60] or 'project'}.zip"
-    return _send(project_export.export_zip(row), name, "application/zip")
+    return _send(user, project_export.export_zip(row), name, "application/zip")
+
+
+async def send_while_active(user: User, chunks: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """The chunks, until the account is disabled or deleted: whoever reads slowly reads for long."""
+    asked_at = monotonic()
+    async for chunk in chunks:
+        if monotonic() - asked_at > CHECK_SECONDS:
+            if not await in_db(User.objects.filter(pk=user.pk, is_active=True).exists):
+                return
+            asked_at = monotonic()
+        yield chunk
 
 
 def _send(
-    chunks: AsyncIterator[str] | AsyncIterator[bytes], name: str, kind: str
+    user: User, chunks: AsyncIterator[str] | AsyncIterator[bytes], name: str, kind: str
 ) -> StreamingHttpResponse:
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingHttpResponse(chunks, content_type=kind, headers=disposition)
+    sent = send_while_active(user, chunks)
+    return StreamingHttpResponse(sent, content_type=kind, headers=disposition)

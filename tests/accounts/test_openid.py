@@ -208,6 +208,34 @@ def test_groups_follow_the_claim_at_each_sign_in_and_others_stay(issuer: str) ->
     assert groups_of(come(issuer, "10")) == {"Chess"}
 
 
+@pytest.mark.parametrize("said", [7, True, {"staff": False}, [["staff"]], ["x"] * 5000, None, ""])
+def test_a_claim_of_groups_that_is_none_puts_nobody_into_one(issuer: str, said: object) -> None:
+    assert groups_of(come(issuer, "10a", preferred_username="ada", groups=said)) == set()
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"preferred_username": 7, "name": {"a": 1}, "given_name": ["b"]},
+        {"preferred_username": "x" * 5000, "name": "y" * 5000, "nickname": 3},
+        {"email": ["a@example.org"], "email_verified": True},
+        {"email": "x" * 500 + "@example.org", "email_verified": True},
+    ],
+)
+def test_claims_of_other_kinds_do_not_keep_a_person_out(
+    issuer: str, claims: dict[str, Any]
+) -> None:
+    assert name_of(come(issuer, "10b", **claims))
+    assert not EmailAddress.objects.exists()
+
+
+@pytest.mark.parametrize("said", ["a\0b", "\ud800"])
+def test_what_no_database_stores_is_refused(issuer: str, said: str) -> None:
+    for name in ("given_name", "groups", "email"):
+        assert name_of(come(issuer, f"10c{name}", **{name: said})) == ""
+    assert not User.objects.exists()
+
+
 def test_who_is_signed_in_connects_it_after_their_password(issuer: str) -> None:
     User.objects.create_user("ada", "typed@example.org", PASSWORD)
     client = Client()

@@ -20,7 +20,10 @@ from accounts.audit import Act
 from accounts.models import AccessToken, AuditEntry, User
 from chat.db.threads import in_db
 from chat.models import Attachment, Conversation, Memory, Message
+from chat.queries import export
 from chat.services.library import attachments, memories, projects
+from chat.services.people.handing_over import hand_over
+from chat.web import exports
 from spending.models import ModelCall
 from tests.chat.factories import (
     PASSWORD,
@@ -123,6 +126,51 @@ async def test_the_export_has_nothing_of_others_and_no_secret(async_client: Asyn
     assert user.password not in everything
     assert "ada" * 9 not in everything
     assert async_client.cookies.popitem()[1].value not in everything
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_an_export_ends_when_the_account_is_disabled(
+    async_client: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "CHECK_SECONDS", 0.0)
+    user = await in_db(make_account)
+    await async_client.aforce_login(user)
+    response = await async_client.get(EXPORT)
+    parts = aiter(response.streaming_content)
+    assert await anext(parts)
+    await in_db(User.objects.filter(pk=user.pk).update, is_active=False)
+    assert [part async for part in parts] == []
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_is_handed_over_meanwhile_is_not_in_the_export(
+    async_client: AsyncClient,
+) -> None:
+    user, heir = await in_db(make_account), await in_db(make_user, "heir")
+    await async_client.aforce_login(user)
+    response = await async_client.get(EXPORT)
+    parts = aiter(response.streaming_content)
+    data = await anext(parts)
+    given = Conversation.objects.filter(owner=user)
+    keys = await in_db(list, given.values_list("pk", flat=True))
+    await in_db(hand_over, [], keys, heir, by=None)
+    data += b"".join([part async for part in parts])
+    names = ZipFile(BytesIO(data)).namelist()
+    assert not [name for name in names if name.startswith("conversations/")]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_no_page_of_a_conversation_follows_after_it_was_handed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(export, "PAGE", 2)
+    row = await in_db(make_conversation, messages=["One", "Two", "Three"])
+    parts = export.export_markdown(row)
+    begun = [await anext(parts) for _ in range(3)]  # the title and the first page
+    heir = await in_db(make_user, "heir")
+    await in_db(hand_over, [], [row.pk], heir, by=None)
+    assert "Two" in begun[-1]
+    assert [part async for part in parts] == []
 
 
 @pytest.mark.django_db(transaction=True)

@@ -239,7 +239,12 @@ def test_nothing_but_the_messages_leaks(
     )
     sixth = conversation.messages.get(number=6)
     make_call("98765.4321", user=user, conversation=conversation.pk, message=sixth.pk)
-    change_messages(conversation.messages.filter(number=3), left_out=True, sent_in_part=True)
+    change_messages(
+        conversation.messages.filter(number=3),
+        blocks=[{"type": "text", "text": "MARK-left-out"}],
+        left_out=True,
+    )
+    change_messages(conversation.messages.filter(number=4), sent_in_part=True)
     change_messages(conversation.messages.filter(number=8), status="streaming", text="MARK-draft")
     change_messages(
         conversation.messages.filter(number=8), blocks=[{"type": "text", "text": "MARK-draft"}]
