@@ -21,6 +21,9 @@ from chat.models import ModelProfile, Provider
 from chat.models.model_profile import SMALLEST_WINDOW
 from chat.services.site import model_profiles
 
+# Of a price: at more, the most tokens that a call may report cost more than a row can hold.
+MOST_DOLLARS = 100_000
+
 
 class ProfileForm(forms.ModelForm):
     """A window that is too small to work with cannot be offered. The admin names the fields."""
@@ -63,7 +66,7 @@ class ProfileForm(forms.ModelForm):
 class ModelProfileAdmin(admin.ModelAdmin):
     form = ProfileForm
     list_select_related = ("provider",)
-    formfield_overrides = {models.FloatField: {"min_value": 0}}
+    formfield_overrides = {models.FloatField: {"min_value": 0, "max_value": MOST_DOLLARS}}
     list_display = (
         "name",
         "display_name",

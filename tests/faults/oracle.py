@@ -7,10 +7,16 @@ from uuid import UUID
 from demo.api.script import is_chat
 from tests.faults.sites import Site
 from tests.faults.visitors import KeepingTab, Visitor, asked
+from tests.support.patience import PATIENCE
 
 # Of an answer's text. A checkpoint is written each second; what a killed process was told since the
 # last one is lost, and the one that is being written may be.
 MAY_LOSE_SECONDS = 2.0
+# Those that the sweep has to end; a title is left for longer.
+OPEN_CALLS = """
+SELECT turn, compaction FROM spending_modelcall
+WHERE state = 'open' AND (turn IS NOT NULL OR compaction IS NOT NULL)
+"""
 ENDED = ("completed", "failed", "cancelled", "ready")
 
 
@@ -33,6 +39,7 @@ def check(site: Site, person: Visitor, *, killed_at: float | None = None) -> flo
         assert not twice, f"CompressionCompleted more than once on one socket: {twice}"
         assert tab.closed_with or not tab.compacting, "a tab still shows a compaction as running"
     nothing_was_asked_twice(site, person.retries)
+    all_calls_are_booked(site)
     return lost
 
 
@@ -86,6 +93,18 @@ def nothing_was_asked_twice(site: Site, retries: int) -> None:
     questions = Counter(asked(r) for r in script.requests if r.kind == "chat")
     again = sum(count - 1 for count in questions.values())
     assert again <= retries, f"{again} chat requests were repeated, {retries} retries were pressed"
+
+
+def all_calls_are_booked(site: Site) -> None:
+    """Each time that the model was asked has a row, and none of a turn or a summary stays open: what
+    it held of a budget comes back."""
+    script = site.model.script
+    (booked,) = site.rows("SELECT COUNT(*) AS calls FROM spending_modelcall")
+    assert booked["calls"] >= len(script.requests) + len(script.count_requests)
+    until = time.monotonic() + PATIENCE
+    while left := site.rows(OPEN_CALLS):
+        assert time.monotonic() < until, f"open still: {left}"
+        time.sleep(0.2)
 
 
 async def goes_on(site: Site, tab: KeepingTab, text: str = "And now?") -> None:

@@ -534,3 +534,46 @@ def test_background_work_that_leaves_the_rest_to_answers_uses_nothing_up(told: l
     make_failure(refusal.value)
     Call(user, make_bound(CENT / 10, CENT / 10)).spend(CENT)
     assert told == [90, 100]
+
+
+# --- Changed while calls run ----------------------------------------------------------------------
+
+
+def test_who_leaves_a_group_and_returns_has_spent_all_of_it() -> None:
+    user, group = make_user(), Group.objects.create(name="Research")
+    user.groups.add(group)
+    set_budget(10 * CENT, group=group)
+    running = Call(user)
+    user.groups.remove(group)
+    running.spend(CENT)
+    Call(user, make_bound(50 * CENT)).spend(5 * CENT)
+    user.groups.add(group)
+    budgets.repair_counters()
+    assert read_counter(user) == (60_000_000, 0)
+
+
+def test_who_moves_to_a_meaner_group_has_spent_what_they_spent() -> None:
+    generous, mean = (Group.objects.create(name=name) for name in ("Research", "Sales"))
+    user = make_user()
+    user.groups.add(generous)
+    set_budget(10 * CENT, group=generous)
+    set_budget(3 * CENT, group=mean)
+    Call(user).spend(4 * CENT)
+    user.groups.set([mean])
+    with pytest.raises(BudgetUsed):
+        Call(user)
+    user.groups.add(generous)
+    Call(user)
+
+
+def test_a_limit_that_is_lowered_holds_for_the_next_call() -> None:
+    user = make_user()
+    budget = set_budget(10 * CENT, user=user)
+    running = Call(user)
+    budget.limit = CENT
+    budget.save()
+    with pytest.raises(BudgetUsed):
+        Call(user)
+    running.spend(2 * CENT)
+    (state,) = budgets.describe_budgets(user.pk)
+    assert (state.share, state.left) == (200, 0)

@@ -743,7 +743,12 @@ def test_added_profile_belongs_to_the_configured_server(staff: Client) -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("context_window", "8000"), ("max_output", "64000"), ("input_price", "-1")],
+    [
+        ("context_window", "8000"),
+        ("max_output", "64000"),
+        ("input_price", "-1"),
+        ("input_price", "1e300"),
+    ],
 )
 def test_profile_that_cannot_work_is_refused(staff: Client, field: str, value: str) -> None:
     profile = make_profile()

@@ -23,6 +23,7 @@ from chat.models.notices import Notice
 from chat.services.turns import requests, sweep
 from chat.services.turns.turns import NewMessage
 from demo.api.protocol import ScriptedReply, text, tool_use
+from spending.amounts import NANO
 from spending.budget_changes import set_budgets
 from spending.budgets import LEAST_TOKENS
 from spending.models import BudgetCounter, ModelCall, Period, Unit
@@ -124,6 +125,66 @@ async def test_a_summary_that_no_budget_is_left_for_is_an_extract(chat: Chat) ->
     assert len(chat.script.requests) == 1
     compaction = await in_db(Compaction.objects.get)
     assert compaction.method == Method.EXTRACT
+
+
+@pytest.mark.parametrize("most", [1, LEAST_TOKENS - 1, LEAST_TOKENS, LEAST_TOKENS + 1])
+async def test_a_model_that_writes_little_is_asked_for_no_more(chat: Chat, most: int) -> None:
+    await in_db(lambda: make_profile(max_output=most, tools=False))
+    await in_db(allow, 1_000, chat.user, TOKENS_A_DAY)
+    chat.script.reply("Hi.")
+    tab = await chat.open()
+    tab.say("Hello?")
+    await tab.next("turn.finished", status="completed")
+    assert chat.script.requests[-1].body["max_tokens"] == min(most, LEAST_TOKENS)
+
+
+async def test_a_shortened_answer_thinks_only_where_there_is_room(chat: Chat) -> None:
+    """The scripted server refuses what the API would."""
+    model = "claude-sonnet-4-5"
+    kinds = ["enabled", "disabled"]
+    await in_db(lambda: make_profile(model, max_output=8_192, tools=False, thinking_types=kinds))
+    await chat.start(2, model=model, reply_settings={"thinking": "on"})
+    chat.script.reply("Hi.", always=True)
+    tab = await chat.open()
+    thought = []
+    for limit in (14_000, 4_000):
+        await in_db(allow, limit, chat.user, TOKENS_A_DAY)
+        tab.say("Hello?")
+        await tab.next("turn.finished", status="completed")
+        thought.append("thinking" in chat.script.requests[-1].body)
+    assert thought == [True, False]
+
+
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize("is_allowed", [True, False])
+async def test_a_compaction_without_any_budget_is_an_extract_or_none(
+    chat: Chat, is_allowed: bool
+) -> None:
+    history = [long_text(number) for number in range(1, 11)]
+    await chat.start(history, compaction_settings=PLAIN | {"extract_on_failure": is_allowed})
+    await in_db(allow, 0, chat.user)
+    tab = await chat.open()
+    tab.send("compact")
+    await tab.next("turn.finished", status="completed" if is_allowed else "failed")
+    compaction = await in_db(Compaction.objects.get)
+    assert compaction.status == ("completed" if is_allowed else "failed")
+    assert not chat.script.requests
+
+
+async def test_a_budget_that_is_deleted_while_a_call_holds_of_it_is_right_again(
+    chat: Chat,
+) -> None:
+    gate = chat.script.stall("Some words", then="More")
+    await in_db(allow, 5, chat.user)
+    tab = await chat.open()
+    tab.say("Hello?")
+    await gate.wait_reached()
+    await in_db(lambda: set_budgets(None, {}, user=chat.user))
+    gate.release()
+    await tab.next("turn.finished", status="completed")
+    await in_db(allow, 2, chat.user)
+    counter, row = await in_db(BudgetCounter.objects.get), await in_db(ModelCall.objects.get)
+    assert (counter.spent, counter.held) == (row.cost * NANO, 0)
 
 
 # --- Waiting --------------------------------------------------------------------------------------

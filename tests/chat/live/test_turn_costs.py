@@ -1,5 +1,6 @@
 """What is booked for an answer without a final report: stopped, cut off, or its process killed."""
 
+import asyncio
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -14,6 +15,7 @@ from agent.model import client
 from agent.model.unreported import is_estimated
 from chat.db.threads import in_db
 from chat.engine.state import load_state
+from chat.live.runner import runner
 from chat.models import Message, Turn
 from chat.services.turns import endings, requests, sweep
 from chat.services.turns.turns import NewMessage
@@ -209,3 +211,44 @@ async def test_what_a_server_does_not_report_is_estimated(chat: Chat, tab: Tab) 
     assert booked.output_tokens >= 2 * LEAST
     assert booked.request_tokens > 0
     assert booked.dollars > 0
+
+
+async def test_what_no_number_is_costs_what_was_written(chat: Chat, tab: Tab) -> None:
+    chat.script.reply(ScriptedReply([text(LONG)], usage={"output_tokens": -5}))
+    tab.say("Tell me")
+    await tab.next("turn.finished", status="failed")
+    assert (await total(chat)).output_tokens >= LEAST
+    assert await states(chat) == ["lost"]
+
+
+async def test_an_answer_costs_what_its_model_cost_when_it_was_asked(chat: Chat, tab: Tab) -> None:
+    """To the last digit: 0.1 is a tenth."""
+    tenth = dict.fromkeys(("input_price", "cache_read_price", "cache_write_price"), 0.1)
+    await in_db(lambda: make_profile(**tenth, output_price=0.3))
+    gate = chat.script.stall("Some words", then="More")
+    tab.say("Tell me")
+    await gate.wait_reached()
+    await in_db(lambda: make_profile(input_price=1_000.0, output_price=1_000.0))
+    gate.release()
+    await tab.next("turn.finished", status="completed")
+    booked = await total(chat)
+    tenths = booked.request_tokens + 3 * booked.output_tokens
+    assert booked.dollars == Decimal(tenths).scaleb(-7)
+
+
+async def test_an_account_that_is_deleted_in_mid_answer_leaves_the_cost(
+    chat: Chat, tab: Tab
+) -> None:
+    gate = chat.script.stall(LONG, then="More")
+    tab.say("Tell me")
+    await gate.wait_reached()
+    live = runner.find_live(chat.conversation.pk)
+    assert live
+    assert live.task
+    await in_db(chat.user.delete)
+    gate.release()
+    await asyncio.wait([live.task])
+    row = await in_db(ModelCall.objects.get)
+    assert (row.user_id, row.state) == (None, "settled")
+    assert row.output_tokens >= LEAST
+    assert row.cost > 0
