@@ -52,6 +52,18 @@ def values_of(client: Client, url: str, **changed: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def test_the_administration_has_no_form_of_its_own_to_guess_a_password_with(staff: Client) -> None:
+    address = reverse("admin:password_change")
+    new = {
+        "old_password": PASSWORD,
+        "new_password1": "battery horse",
+        "new_password2": "battery horse",
+    }
+    for response in (staff.get(address), staff.post(address, new)):
+        assert response["Location"] == reverse("account_change_password")
+    assert User.objects.get(username="root").check_password(PASSWORD)
+
+
 # --- What an operator sees ------------------------------------------------------------------------
 
 
