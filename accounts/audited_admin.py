@@ -25,7 +25,9 @@ class AuditedSite(admin.AdminSite):
         audited = type(page.__name__, (AuditedAdmin, page), names)
         super().register(model_or_iterable, audited, **options)
 
-    def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    def password_change(  # type: ignore[override]
+        self, request: HttpRequest, extra_context: Any = None
+    ) -> HttpResponse:
         """The site's own page: Django's lets a password be guessed without a limit."""
         return redirect("account_change_password")
 
