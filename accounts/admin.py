@@ -99,7 +99,7 @@ class WaysIn(admin.ModelAdmin):
 
     list_select_related = ("user",)
     list_display_links = None
-    search_fields: tuple[str, ...] = ("user__username",)
+    search_fields = ("user__username",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -120,7 +120,6 @@ class EmailAddressAdmin(WaysIn):
 
     fields = ("user", "email", "verified", "primary")
     list_display = ("user", "email", "verified", "primary")
-    search_fields = ("user__username", "email")
 
 
 @admin.register(Authenticator)
