@@ -9,9 +9,10 @@ from allauth.core.internal.ratelimit import get_ip
 from django.conf import settings
 from django.contrib.sites.requests import RequestSite
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
-from django.core.mail import EmailMessage
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
+
+from accounts.mail import send_or_log
 
 log = structlog.get_logger(__name__)
 
@@ -49,7 +50,7 @@ class AccountAdapter(DefaultAccountAdapter):
         site = RequestSite(self.request)
         details = {"request": self.request, "email": email, "current_site": site}
         message = self.render_mail(template_prefix, email, details | context)
-        threading.Thread(target=_send, args=(message,), name="mail").start()
+        threading.Thread(target=send_or_log, args=(message,), name="mail").start()
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """The address that the limits apply to: the peer's, or the one that the outermost of
@@ -73,10 +74,3 @@ class AccountAdapter(DefaultAccountAdapter):
                 "a proxy is in front, and sign-in limits count all its clients as one",
                 next_step="Set TRUSTED_PROXIES to the number of your proxies.",
             )
-
-
-def _send(message: EmailMessage) -> None:
-    try:
-        message.send()
-    except OSError as error:  # of which SMTP's are
-        log.error("a mail was not sent", error=repr(error)[:500], next_step="Check EMAIL_URL.")

@@ -6,11 +6,9 @@ An entry holds ids and names of fields. It keeps no name, title or content, so t
 account is left in it when the account is gone.
 """
 
-import csv
 import json
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
-from io import StringIO
 from typing import Any
 
 from allauth.mfa.models import Authenticator
@@ -101,16 +99,8 @@ def write_json_line(entry: dict[str, Any]) -> str:
     return json.dumps(entry, ensure_ascii=False) + "\n"
 
 
-def write_csv_line(entry: dict[str, Any]) -> str:
-    """The same as a line of CSV, its columns in the order of `COLUMNS`; names of fields are
-    separated by spaces."""
+def list_values(entry: dict[str, Any]) -> list[Any]:
+    """The same as the cells of a table, in the order of `COLUMNS`; names of fields are separated by
+    spaces."""
     values = entry | {"changed": " ".join(entry["changed"])}
-    line = StringIO()
-    csv.writer(line).writerow([_as_text(values[name]) for name in COLUMNS])
-    return line.getvalue()
-
-
-def _as_text(value: object) -> object:
-    """Text stays text where a spreadsheet would take it for a formula."""
-    is_formula = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
-    return f"'{value}" if is_formula else value
+    return [values[name] for name in COLUMNS]

@@ -9,7 +9,7 @@ from allauth.account.forms import SignupForm as AllauthSignUpForm
 from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django import forms
 from django.conf import settings
-from django.contrib.auth.forms import BaseUserCreationForm
+from django.contrib.auth.forms import UserCreationForm
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, gettext_lazy
 
@@ -17,8 +17,9 @@ from accounts.models import User
 from accounts.sign_up import is_of_domain
 
 
-class NewAccountForm(BaseUserCreationForm):
-    """`username`, `password1`, `password2`, checked by the password validators of the settings.
+class NewAccountForm(UserCreationForm):
+    """`username`, `password1`, `password2`, checked by the password validators of the settings. No
+    two names differ only in their capitals: whoever signs in may write them as they like.
 
     It only validates: `accounts.services.claim_setup_link` and `accounts.invitations.accept` create
     the account.

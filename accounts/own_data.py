@@ -22,8 +22,7 @@ def describe_account(user: User) -> dict[str, Any]:
         "last_name": user.last_name,
         "date_joined": user.date_joined,
         "last_login": user.last_login,
-        "is_operator": user.is_staff,
-        "is_administrator": user.is_superuser,
+        "role": user.role,
         "groups": list(user.groups.order_by("name").values_list("name", flat=True)),
         "settings": {
             "language": user.language,
@@ -49,9 +48,10 @@ def describe_account(user: User) -> dict[str, Any]:
     }
 
 
-def list_readings(user: User) -> list[dict[str, Any]]:
+def list_readings(user: User, most: int | None = None) -> list[dict[str, Any]]:
     """Who has read what of this person's in the administration, newest first: `at`, `reader` (a
-    name; empty where the account is gone), `kind` and `id` of what was read, `reason`."""
+    name; empty where the account is gone), `kind` and `id` of what was read, `reason`. `most`: how
+    many; None: all."""
     entries = AuditEntry.objects.filter(owner=user, act=Act.READ).order_by("-pk")
     return [
         {
@@ -61,7 +61,7 @@ def list_readings(user: User) -> list[dict[str, Any]]:
             "id": entry.target_id,
             "reason": entry.reason,
         }
-        for entry in entries.select_related("actor")
+        for entry in entries.select_related("actor")[:most]
     ]
 
 

@@ -18,7 +18,7 @@ from django.db.models.signals import m2m_changed, post_delete, post_save
 
 from accounts.models import GroupPolicy, User
 
-KEPT_SECONDS = 2.0
+KEPT_SECONDS = 2.0  # of rights, and of all else that a process keeps to ask less often
 MOST_KEPT = 10_000  # people
 
 # Without the ORM, which takes longer than the database: every turn may ask.

@@ -19,9 +19,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 
 from accounts.models import User
+from accounts.policies import KEPT_SECONDS
 
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
-REMEMBERED_SECONDS = 2.0  # as long as a right may be out of date in a process
 
 # Until when (monotonic, in seconds) it is known of a person whether they have a second factor.
 _known: dict[int, tuple[float, bool]] = {}
@@ -43,7 +43,7 @@ def is_missed_by(user: User) -> bool:
     until, has_factor = _known.get(user.pk, (0.0, False))
     if until < _clock():
         has_factor = Authenticator.objects.filter(user=user, type__in=FACTORS).exists()
-        _known[user.pk] = _clock() + REMEMBERED_SECONDS, has_factor
+        _known[user.pk] = _clock() + KEPT_SECONDS, has_factor
     return not has_factor
 
 

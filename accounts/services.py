@@ -10,7 +10,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from accounts.models import SetupLink, User
+from accounts.models import Role, SetupLink, User
+from accounts.roles import set_role
 
 log = structlog.get_logger(__name__)
 
@@ -72,11 +73,8 @@ def claim_setup_link(token: str, username: str, password: str) -> User:
 
     Raises SetupLinkInvalid, and changes nothing, if the link cannot be used (any more).
     """
-    user = User(
-        username=User.normalize_username(username),
-        is_staff=True,
-        is_superuser=True,
-    )
+    user = User(username=User.normalize_username(username))
+    set_role(user, Role.ADMINISTRATOR)
     # Hashing takes a good part of a second on purpose: not while holding the database's write lock.
     user.set_password(password)
     with transaction.atomic():

@@ -1,7 +1,7 @@
 """Which user a session signs in, for code that runs outside a request or outlives it; and the
 sessions in which a person is signed in, which they can end."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from allauth.usersessions.models import UserSession
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, login
@@ -64,15 +64,17 @@ def end_session(user: User, pk: int) -> bool:
 
 
 def end_other_sessions(user: User, current: str | None) -> None:
-    """Sign somebody out of every session but the one with this key. Sessions do not tell their
-    person without being read, so that all of the site are."""
-    for session in _sessions_of(user):
+    """Sign somebody out of every session but the one with this key."""
+    for session in find_sessions({user.pk}):
         if session.session_key != current:
             session.delete()
     UserSession.objects.filter(user=user).exclude(session_key=current).delete()
 
 
-def _sessions_of(user: User) -> Iterator[Session]:
-    for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
-        if session.get_decoded().get(SESSION_KEY) == str(user.pk):
+def find_sessions(user_ids: Collection[int]) -> Iterator[Session]:
+    """The sessions of some people, also those that have expired. Reads all of the site: a session
+    says only inside whose it is."""
+    ids = {str(pk) for pk in user_ids}
+    for session in Session.objects.iterator(chunk_size=500):
+        if session.get_decoded().get(SESSION_KEY) in ids:
             yield session

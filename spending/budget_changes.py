@@ -1,6 +1,6 @@
 """Budgets are set here, and nowhere else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from django.contrib.auth.models import Group
@@ -22,12 +22,17 @@ def find_budgets(*, group: Group | None = None, user: User | None = None) -> Que
     return Budget.objects.filter(group=group, user=user)
 
 
+def key_budgets(rows: Iterable[Budget]) -> dict[tuple[str, str], Budget]:
+    """The budgets of one group, of one person or of the site, by period and unit."""
+    return {(row.period, row.unit): row for row in rows}
+
+
 def set_budgets(
     actor: User | None, limits: Limits, *, group: Group | None = None, user: User | None = None
 ) -> None:
     """Set all budgets of a group, of a person, or of the site. What changes is recorded; whoever
     was told of one that changes may be told again."""
-    stored = {(row.period, row.unit): row for row in find_budgets(group=group, user=user)}
+    stored = key_budgets(find_budgets(group=group, user=user))
     before = {key: row.limit for key, row in stored.items()}
     changed = [
         key

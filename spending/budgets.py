@@ -81,6 +81,10 @@ class BudgetUsed(BudgetExhausted):
     """Not before the budget begins anew, or is raised."""
 
 
+class BudgetKept(BudgetUsed):
+    """Only by work that nobody waits for: what is left is for answers."""
+
+
 class BudgetBusy(BudgetExhausted):
     """Not now: calls that run hold what they may give back."""
 
@@ -134,7 +138,9 @@ def _hold_rest(limits: Sequence[Limit], bound: Bound, kind: str, at: datetime) -
         needed = bound.with_output(least).count(limit.unit)
         in_the_end = _find_most(limit, kind) - count.spent  # if nothing of what is held is spent
         left = in_the_end - count.held
-        if needed > in_the_end or (needed > left and kind in BACKGROUND):
+        if needed > left and kind in BACKGROUND:
+            raise BudgetKept(_describe(limit, count, at))
+        if needed > in_the_end:
             raise BudgetUsed(_describe(limit, count, at))
         if needed > left:
             busy = busy or BudgetBusy(_describe(limit, count, at))
@@ -214,7 +220,10 @@ def _announce(state: BudgetState) -> None:
 
 
 def tell_used(state: BudgetState) -> None:
-    """A call was refused: that a budget is used up is told once, though a little may be left."""
+    """A call was refused: that a budget is used up is told once, though a little may be left. Not
+    where only that one was too dear."""
+    if state.share < NEAR:
+        return
     for limit in find_limits(state.user_id):
         if (limit.user_id, limit.period, limit.unit) == (state.user_id, state.period, state.unit):
             now = timezone.now()
@@ -263,8 +272,12 @@ def _add_up(limit: Limit, at: datetime) -> tuple[int, int]:
 
 def repair_counters() -> int:
     """Compare the counters of the running periods with the rows of their calls, and set right those
-    that differ: after a budget was made while calls ran, or was none for a while. How many."""
+    that differ: after a budget was made while calls ran, or was none for a while. How many.
+    The site's are made where they are missing: each page asks for them."""
     now, repaired = timezone.now(), 0
+    for limit in find_limits(None):
+        if counters.read(limit, now) is None:
+            counters.make(limit, now)
     for period in Period:
         starts = find_start(period, now)
         for counter in BudgetCounter.objects.filter(period=period, starts=starts):

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import Group
 from django.db import connection
 from django.db.models import Field
 from django.utils import timezone
@@ -21,6 +22,7 @@ from agent.tokens import SEARCH_DOLLARS, Prices
 from spending import budgets
 from spending.amounts import Amount, Bound, quantise
 from spending.models import ModelCall
+from spending.queries import Sums
 
 _TABLE = ModelCall._meta.db_table
 
@@ -135,15 +137,15 @@ def lose_call(row: ModelCall, prices: Prices, usage: Usage | None = None) -> boo
     return end_call(CallEnd(call, usage or read_usage(row), prices, is_lost=True))
 
 
-def read_usage(row: ModelCall) -> Usage:
-    """What a row says was used."""
+def read_usage(counted: ModelCall | Sums) -> Usage:
+    """What a row, or the sums of some, say was used, as the API reports it."""
     return Usage(
-        input_tokens=row.input_tokens,
-        output_tokens=row.output_tokens,
-        cache_read_input_tokens=row.cache_read_tokens,
-        cache_creation_input_tokens=row.cache_write_tokens + row.cache_write_1h_tokens,
-        ephemeral_1h_input_tokens=row.cache_write_1h_tokens,
-        web_search_requests=row.web_searches,
+        input_tokens=counted.input_tokens,
+        output_tokens=counted.output_tokens,
+        cache_read_input_tokens=counted.cache_read_tokens,
+        cache_creation_input_tokens=counted.cache_write_tokens + counted.cache_write_1h_tokens,
+        ephemeral_1h_input_tokens=counted.cache_write_1h_tokens,
+        web_search_requests=counted.web_searches,
     )
 
 
@@ -164,6 +166,8 @@ _OPENED = [
     "bound_tokens",
     "input_tokens",
 ]
+# Another process may have deleted it less than two seconds ago.
+_GROUP = f"(SELECT id FROM {Group._meta.db_table} WHERE id = %s)"
 _EMPTY = [
     "cache_read_tokens",
     "cache_write_tokens",
@@ -177,7 +181,7 @@ _EMPTY = [
 
 def _insert(values: Mapping[str, Any]) -> int:
     columns = [_field(name).column for name in _OPENED]
-    places = ", ".join(["%s"] * len(columns))
+    places = ", ".join(_GROUP if name == "group" else "%s" for name in _OPENED)
     zeros = ", ".join(["0"] * len(_EMPTY))
     sql = (
         f"INSERT INTO {_TABLE} ({', '.join(columns)}, {', '.join(_EMPTY)}, state, request_id) "

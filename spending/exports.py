@@ -1,15 +1,13 @@
 """Model calls as CSV: a person's own, and a cost centre's month. UTF-8, for spreadsheets too."""
 
-import csv
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
-from io import StringIO
 from itertools import chain
 
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from accounts.csv_lines import write_csv_line
 from accounts.models import User
 from spending.models import ModelCall
 from spending.queries import Sums, add_up, find_calls
@@ -32,8 +30,6 @@ SUM_COLUMNS = (
     *(*AMOUNTS, "estimated_cost_usd"),
 )
 DELETED = "(deleted account)"
-# With these a cell begins that a spreadsheet may run as a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def write_own_calls(user: User, month: Span) -> Iterator[str]:
@@ -97,19 +93,4 @@ def _sum_row(
 
 def _write(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """Line by line, the names of the columns first."""
-    line = StringIO()
-    writer = csv.writer(line)
-    for row in chain([columns], rows):
-        writer.writerow([_cell(value) for value in row])
-        yield line.getvalue()
-        line.seek(0)
-        line.truncate()
-
-
-def _cell(value: object) -> object:
-    """Amounts with all their digits, never as `1E-9`; text so that no spreadsheet runs it."""
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    if isinstance(value, str) and value.startswith(FORMULA):
-        return f"'{value}"
-    return value
+    return map(write_csv_line, chain([columns], rows))

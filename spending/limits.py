@@ -1,5 +1,5 @@
 """Which budgets hold for a person: read every two seconds at most, so that where there are none a
-call costs no statement."""
+call costs no statement. What another process changes counts after that."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,10 @@ from django.db import transaction
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
-from accounts.policies import load_rights
+from accounts.policies import KEPT_SECONDS, load_rights
 from spending.amounts import NANO
 from spending.models import Budget, Period, Unit
 
-KEPT_SECONDS = 2.0  # what another process changes counts after that
 # In which budgets are held: the same for everybody, so that no two wait for each other.
 ORDER = [(period, unit) for period in Period for unit in Unit]
 

@@ -22,10 +22,10 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, Round
 
+from spending.amounts import NANO
 from spending.models import DECIMALS, ModelCall
 from spending.spans import Span, begin_of
 
-UNITS = 10**DECIMALS  # of a dollar: whole numbers, which SQLite too adds exactly
 LOST = Q(state=ModelCall.State.LOST)
 
 Key = TypeVar("Key", bound=Hashable)
@@ -58,8 +58,8 @@ class Sums:
         return self.input_tokens + cached
 
     @property
-    def token_dollars(self) -> Decimal:
-        return self.dollars - self.search_dollars
+    def tokens(self) -> int:
+        return self.read_tokens + self.output_tokens
 
 
 NAMES = tuple(field.name for field in fields(Sums))
@@ -67,7 +67,8 @@ MONEY = ("dollars", "search_dollars", "estimated_dollars")
 
 
 def _sum_money(column: str, condition: Q | None = None) -> Sum:
-    return Sum(Cast(Round(F(column) * UNITS), BigIntegerField()), filter=condition)
+    """In billionths of a dollar: whole numbers, which SQLite too adds exactly."""
+    return Sum(Cast(Round(F(column) * NANO), BigIntegerField()), filter=condition)
 
 
 # By names that no column has, in the order of the fields of `Sums`.
@@ -92,7 +93,7 @@ SUMS: dict[str, Expression] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class OpenCalls:
     """What calls that are open may cost at most, in US dollars, and how many there are."""
 
     calls: int
@@ -126,6 +127,12 @@ def add_up(
     return {(periods[values[0]], *values[1:]): sums for values, sums in found.items()}
 
 
+def add_up_all(calls: QuerySet[ModelCall]) -> Sums:
+    """The sums of all the calls that have ended, in one statement."""
+    found = calls.exclude(state=ModelCall.State.OPEN).order_by().aggregate(**SUMS)
+    return _read([found[name] for name in SUMS])
+
+
 def fold(found: Mapping[tuple[Any, ...], Sums], choose: Callable[..., Key]) -> dict[Key, Sums]:
     """The sums by what `choose` makes of the values that they belong to, the dearest first."""
     folded: dict[Key, Sums] = {}
@@ -139,11 +146,11 @@ def total(sums: Iterable[Sums]) -> Sums:
     return sum(sums, Sums())
 
 
-def load_held() -> Held:
+def load_held() -> OpenCalls:
     found = ModelCall.objects.filter(state=ModelCall.State.OPEN).aggregate(
         calls=Count("pk"), units=_sum_money("bound")
     )
-    return Held(found["calls"], _to_dollars(found["units"]))
+    return OpenCalls(found["calls"], _to_dollars(found["units"]))
 
 
 def _find_period(periods: Sequence[date]) -> Case:
@@ -156,7 +163,7 @@ def _find_period(periods: Sequence[date]) -> Case:
 
 
 def _read(row: Sequence[Any]) -> Sums:
-    numbers = dict(zip(NAMES, row, strict=True))
+    numbers: dict[str, Any] = {name: number or 0 for name, number in zip(NAMES, row, strict=True)}
     return Sums(**numbers | {name: _to_dollars(numbers[name]) for name in MONEY})
 
 

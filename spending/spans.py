@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 
 from django.utils import timezone
 
@@ -38,13 +38,17 @@ class Span:
 
 def begin_of(day: date) -> datetime:
     """The midnight with which a day begins."""
-    return timezone.make_aware(datetime.combine(day, datetime.min.time()))
+    return datetime.combine(day, time.min, timezone.get_default_timezone())
 
 
 def last_days(count: int) -> Span:
     """So many days, today included."""
     today = timezone.localdate()
     return Span(today - (count - 1) * DAY, today + DAY)
+
+
+def day_of(day: date) -> Span:
+    return Span(day, day + DAY)
 
 
 def month_of(day: date) -> Span:
@@ -81,7 +85,6 @@ def _read_day(text: str) -> Span | None:
     if not found or int(found[1]) not in YEARS:
         return None
     try:
-        day = date.fromisoformat(text)
+        return day_of(date.fromisoformat(text))
     except ValueError:  # 31 November
         return None
-    return Span(day, day + DAY)

@@ -1,4 +1,6 @@
-"""What calls have cost together. Those that are open count when they end. Writes nothing."""
+"""What the calls of a turn, a conversation and the like have cost together, without the ORM: each
+turn's end and each page asks. Those that are open count when they end. Writes nothing.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,11 +10,9 @@ from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet
 
-from agent.messages import Usage
 from spending.amounts import quantise
-from spending.calls import prepare, read_usage
+from spending.calls import prepare
 from spending.models import ModelCall
 
 Key = TypeVar("Key", int, UUID)
@@ -35,7 +35,6 @@ class Total:
         return self.request_tokens + self.output_tokens
 
 
-# Without the ORM: each turn's end asks for one.
 _SUMS = f"""
     SUM(input_tokens + cache_read_tokens + cache_write_tokens + cache_write_1h_tokens),
     SUM(output_tokens),
@@ -72,17 +71,6 @@ def add_up(
 def add_up_one(by: TotalsBy, key: Key) -> Total:
     """The total of one."""
     return add_up(by, [key]).get(key, Total())
-
-
-def add_up_usage(rows: QuerySet[ModelCall]) -> tuple[Usage, Decimal, bool]:
-    """The usage of some calls by classes of tokens, US dollars, and whether a part is an
-    estimate."""
-    ended = list(rows.exclude(state=ModelCall.State.OPEN))
-    return (
-        sum(map(read_usage, ended), Usage()),
-        sum((row.cost for row in ended), Decimal(0)),
-        any(row.state == ModelCall.State.LOST for row in ended),
-    )
 
 
 def _read_sums(read: Any, written: Any, cost: Any, summaries: Any, is_estimated: Any) -> Total:

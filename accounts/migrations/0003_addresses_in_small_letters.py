@@ -7,7 +7,7 @@ from django.db.models.functions import Lower
 
 def write_small(apps: Any, schema_editor: Any) -> None:
     """As `User.save` writes them: django-allauth looks for addresses in small letters."""
-    users = apps.get_model("accounts", "User").objects
+    users = apps.get_model("accounts", "User").objects.using(schema_editor.connection.alias)
     users.exclude(email=Lower(F("email"))).update(email=Lower(F("email")))
 
 

@@ -216,7 +216,7 @@ class Client:
         """Tokens of a request by the server, or None where it cannot (a 404 is remembered)."""
         if request.model in self._uncounted:
             return None
-        reply = Reply(complete=True)  # there is none, and nothing to pay
+        reply = Reply(complete=True, is_reported=True)  # there is none, and nothing to pay
         try:
             async with _ended(ledger, reply):
                 await ledger.open(request, reply)

@@ -77,6 +77,7 @@ class Reply:
     container: str = ""
     complete: bool = False
     resumed: bool = False
+    is_reported: bool = False  # its usage is that of its end
     request_id: str = ""
     written: Written = field(default_factory=Written)  # by its last call
     _pieces: dict[int, list[str]] = field(default_factory=dict)  # of the blocks that are open
@@ -96,6 +97,7 @@ class Reply:
     def begin_again(self) -> None:
         """Its last call is repeated, as it broke off before it wrote anything."""
         self.usage, self.raw_usage, self.model, self.request_id = Usage(), {}, "", ""
+        self.is_reported = False
 
     @property
     def begun(self) -> bool:
@@ -105,7 +107,7 @@ class Reply:
     @property
     def settled(self) -> bool:
         """Whether what it reported for its last call is all that this has cost."""
-        return self.complete or bool(self.stop_reason)
+        return self.is_reported and (self.complete or bool(self.stop_reason))
 
     @property
     def searches(self) -> int:
@@ -163,7 +165,11 @@ class Reply:
                 require_storable(read_optional_object(delta, "stop_details")) or self.stop_details
             )
             self._enter(delta)
-            self._add_usage(read_optional_object(event, "usage"))
+            usage = read_optional_object(event, "usage")
+            self._add_usage(usage)
+            # Some servers report nothing, or noughts: no request has none.
+            told = usage.get("output_tokens") is not None
+            self.is_reported = told and self.usage.request_tokens > 0
         elif kind == "message_stop":
             # A block that ran into the output limit may lack its own end.
             for index in list(self._pieces):

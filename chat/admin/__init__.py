@@ -25,9 +25,9 @@ from chat.admin import (
 
 __all__ = [
     "accounts",
-    "budgets",
-    "audit",
     "announcements",
+    "audit",
+    "budgets",
     "calls",
     "compactions",
     "conversations",

@@ -16,7 +16,12 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.models import Role, User
-from accounts.roles import LastAdministrator, require_administrator_without, set_role
+from accounts.roles import (
+    LastAdministrator,
+    is_administrator,
+    require_administrator_without,
+    set_role,
+)
 from chat.admin.base import add_totals, column
 from chat.admin.budgets import Scope, link_budgets
 from chat.admin.handing_over import HandsOver
@@ -112,7 +117,7 @@ class AccountAdmin(HandsOver, HoldingAdmin, UserAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         fields = self.readonly_fields
-        return fields if _is_administrator(request) else (*fields, *OF_ADMINISTRATORS)
+        return fields if is_administrator(request.user) else (*fields, *OF_ADMINISTRATORS)
 
     role = column("Role", lambda row: row.role.label)  # where it is only shown
 
@@ -124,7 +129,9 @@ class AccountAdmin(HandsOver, HoldingAdmin, UserAdmin):
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         role = form.cleaned_data.get("role")
-        if role and _is_administrator(request):  # who only sees the field can post it all the same
+        if role and is_administrator(
+            request.user
+        ):  # who only sees the field can post it all the same
             set_role(obj, Role(role))
         super().save_model(request, obj, form, change)
 
@@ -160,14 +167,10 @@ class AccountAdmin(HandsOver, HoldingAdmin, UserAdmin):
             raise PermissionDenied(LAST) from error
 
 
-def _is_administrator(request: HttpRequest) -> bool:
-    return isinstance(request.user, User) and request.user.role == Role.ADMINISTRATOR
-
-
 def _may_touch(request: HttpRequest, user: User | None) -> bool:
     """Whether an account is one that the person of a request may change, as far as roles go:
     otherwise they could set an administrator's password."""
-    return _is_administrator(request) or user is None or user.role != Role.ADMINISTRATOR
+    return is_administrator(request.user) or user is None or user.role != Role.ADMINISTRATOR
 
 
 def _list_kept(request: HttpRequest, users: Sequence[User]) -> list[str]:

@@ -14,6 +14,7 @@ from django.urls import URLPattern, path, reverse
 from accounts import audit
 from accounts.audit import Act
 from accounts.audited_admin import record_act
+from accounts.csv_lines import write_csv_line
 from accounts.models import AuditEntry
 from chat.admin.base import ReadOnlyAdmin, column, moment_column
 from chat.db.threads import in_db
@@ -103,11 +104,14 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
 
 async def _write(suffix: str, since: datetime | None, until: datetime | None) -> AsyncIterator[str]:
-    write = audit.write_json_line
-    if suffix == "csv":
-        write = audit.write_csv_line
-        yield ",".join(audit.COLUMNS) + "\r\n"
+    is_csv = suffix == "csv"
+    if is_csv:
+        yield write_csv_line(audit.COLUMNS)
     after = 0
     while entries := await in_db(audit.read_entries, since, until, after=after):
-        yield "".join(map(write, entries))
+        yield "".join(map(_write_cells if is_csv else audit.write_json_line, entries))
         after = entries[-1]["id"]
+
+
+def _write_cells(entry: dict[str, Any]) -> str:
+    return write_csv_line(audit.list_values(entry))

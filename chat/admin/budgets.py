@@ -9,7 +9,6 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
-from django.db.models import F, Sum
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
@@ -18,11 +17,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounts.models import User
+from accounts.roles import is_administrator
 from chat.html.budget_words import describe_amount, describe_spent
-from spending.budget_changes import find_budgets, set_budgets
+from spending.budget_changes import find_budgets, key_budgets, set_budgets
 from spending.budgets import describe_budgets
 from spending.models import Budget, ModelCall, Period, Unit
 from spending.periods import find_span, find_start
+from spending.queries import Sums, add_up, add_up_all
 
 NO_BUDGET, UNLIMITED, AT_MOST = "none", "unlimited", "most"
 KEYS = [(period, unit) for unit in Unit for period in Period]
@@ -62,16 +63,16 @@ class Scope:
             return reverse("admin:spending_budget_user", args=[self.user.pk])
         return reverse("admin:spending_budget_site")
 
-    def list_budgets(self) -> list[Budget]:
-        return list(find_budgets(group=self.group, user=self.user))
+    def load_budgets(self) -> dict[tuple[str, str], Budget]:
+        """By period and unit."""
+        return key_budgets(find_budgets(group=self.group, user=self.user))
 
     def describe_use(self) -> dict[tuple[str, str], str]:
         """By period and unit, what is used of it now."""
-        if self.group:
-            return _describe_members(self.group)
+        used = {period: _load_used(self, period) for period in Period}
+        words = "so far by whoever has used most" if self.group else "so far"
         return {
-            (period, unit): describe_amount(unit, _sum(period, unit, user=self.user)[0]) + " so far"
-            for period, unit in KEYS
+            (period, unit): f"{_describe_most(used[period], unit)} {words}" for period, unit in KEYS
         }
 
 
@@ -80,7 +81,7 @@ class BudgetForm(forms.Form):
 
     def __init__(self, *args: Any, scope: Scope, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        stored = {(row.period, row.unit): row for row in scope.list_budgets()}
+        stored = scope.load_budgets()
         use = scope.describe_use()
         choices = [(NO_BUDGET, scope.without), (UNLIMITED, "Unlimited"), (AT_MOST, "At most")]
         self.rows = []
@@ -144,7 +145,7 @@ class BudgetAdmin(admin.ModelAdmin):
         return self.has_view_permission(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.is_active and getattr(request.user, "is_superuser", False))
+        return is_administrator(request.user)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -245,7 +246,7 @@ def _list_scopes() -> list[tuple[Scope, list[str]]]:
 
 
 def _list_limits(rows: Iterable[Budget]) -> list[str]:
-    stored = {(row.period, row.unit): row for row in rows}
+    stored = key_budgets(rows)
     return [
         "–"
         if (row := stored.get(key)) is None
@@ -263,7 +264,7 @@ def _write(limit: Decimal) -> str:
 
 def link_budgets(scope: Scope) -> SafeString:
     """What a person or a group's members may spend, as a link to where it is set."""
-    stored = {(row.period, row.unit): row for row in scope.list_budgets()}
+    stored = scope.load_budgets()
     said = [
         "unlimited " + LABELS[key].lower().replace("us dollars", "dollars")
         if row.limit is None
@@ -282,32 +283,17 @@ def _choose(row: Budget | None) -> str:
 
 # --- What is used ---------------------------------------------------------------------------------
 
-_TOKENS = sum(
-    (F(f"{name}_tokens") for name in ("cache_read", "cache_write", "cache_write_1h", "output")),
-    F("input_tokens"),
-)
 
-
-def _sum(period: str, unit: str, **of: Any) -> list[Decimal]:
-    """What the calls of a running period have cost, or hold while they are open: of a person, of
-    all (user None), or of each member of a group that has made some."""
-    now = timezone.now()
-    begin, _ = find_span(period, find_start(period, now))
+def _load_used(scope: Scope, period: str) -> list[Sums]:
+    """What the calls of a running period came to: a person's, the site's, or those of each member
+    of a group who has made some."""
+    begin, _ = find_span(period, find_start(period, timezone.now()))
     calls = ModelCall.objects.filter(opened_at__gte=begin)
-    cost = F("cost") if unit == Unit.MONEY else _TOKENS
-    summed = Sum(cost)
-    if group := of.get("group"):
-        calls = calls.filter(user__groups=group)
-        return [row["sum"] for row in calls.values("user").annotate(sum=summed)]
-    if user := of.get("user"):
-        calls = calls.filter(user=user)
-    return [calls.aggregate(sum=summed)["sum"] or Decimal(0)]
+    if scope.group:
+        return [*add_up(calls.filter(user__groups=scope.group), "user").values()]
+    return [add_up_all(calls.filter(user=scope.user) if scope.user else calls)]
 
 
-def _describe_members(group: Group) -> dict[tuple[str, str], str]:
-    words: dict[tuple[str, str], str] = {}
-    for period, unit in KEYS:
-        sums = _sum(period, unit, group=group)
-        most = describe_amount(unit, max(sums, default=Decimal(0)))
-        words[period, unit] = f"{most} so far by whoever has used most"
-    return words
+def _describe_most(used: Iterable[Sums], unit: str) -> str:
+    amounts = [sums.dollars if unit == Unit.MONEY else Decimal(sums.tokens) for sums in used]
+    return describe_amount(unit, max(amounts, default=Decimal(0)))

@@ -12,8 +12,9 @@ from chat.admin.base import list_details, list_url, render_summary_html, with_pr
 from chat.html.compaction_words import describe_cause
 from chat.models import Compaction, Message
 from chat.queries.summary_versions import list_quotes, read_chapters
+from spending.calls import read_usage
 from spending.models import ModelCall
-from spending.totals import add_up_usage
+from spending.queries import add_up_all
 
 MAX_COVERED = 200  # messages on a compaction's page
 MAX_LEFT = 200  # statements that left the summary
@@ -39,7 +40,7 @@ def describe_compaction(compaction: Compaction) -> dict[str, Any]:
     covered = _covered(compaction)
     total = covered.count()
     left = list_unsent(read_chapters(compaction))
-    usage, _, _ = add_up_usage(ModelCall.objects.filter(compaction=compaction.pk))
+    usage = read_usage(add_up_all(ModelCall.objects.filter(compaction=compaction.pk)))
     return {
         **_compare(compaction),
         "summary": render_summary_html(

@@ -13,8 +13,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from accounts.models import GroupPolicy, Role, User
+from accounts.models import GroupPolicy
 from accounts.policies import remove_policy, set_policy
+from accounts.roles import is_administrator
 from chat.admin.base import column
 from chat.admin.budgets import Scope, link_budgets
 from chat.engine.tools import TOOL_GROUPS, WEB
@@ -151,10 +152,8 @@ class PolicyGroupAdmin(GroupAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Whoever gives permissions could give them to themselves."""
-        user = request.user
-        is_administrator = isinstance(user, User) and user.role == Role.ADMINISTRATOR
         fields = self.readonly_fields
-        return fields if is_administrator else (*fields, "permissions")
+        return fields if is_administrator(request.user) else (*fields, "permissions")
 
     members_count = column("Members", lambda row: row.people, "people")
 

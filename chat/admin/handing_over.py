@@ -10,7 +10,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from accounts.models import Role, User
+from accounts.models import User
+from accounts.roles import is_administrator
 from chat.models import Conversation
 from chat.queries.holdings import Holdings, find_holdings
 from chat.services.people.handing_over import HandedOver, hand_over
@@ -37,7 +38,7 @@ class HandsOver(admin.ModelAdmin):
     actions = ("hand_over",)
 
     def has_hand_over_permission(self, request: HttpRequest) -> bool:
-        return isinstance(request.user, User) and request.user.role == Role.ADMINISTRATOR
+        return is_administrator(request.user)
 
     @admin.action(description="Hand over to somebody else…", permissions=["hand_over"])
     def hand_over(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:

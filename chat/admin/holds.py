@@ -9,6 +9,7 @@ from django.http import HttpRequest
 
 from accounts.audit import Act
 from accounts.audited_admin import record_act
+from accounts.roles import is_administrator
 from chat.services.people import retention
 
 
@@ -18,7 +19,7 @@ class HoldingAdmin(admin.ModelAdmin):
     actions: Any = ("hold", "release")
 
     def has_hold_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_active and request.user.is_superuser)
+        return is_administrator(request.user)
 
     @admin.action(description="Hold: never delete for being old", permissions=["hold"])
     def hold(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:

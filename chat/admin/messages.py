@@ -25,15 +25,16 @@ from chat.html.figures import format_cost
 from chat.html.message import render_message
 from chat.models import Conversation, Message, Turn
 from spending.models import ModelCall
-from spending.totals import add_up_usage
+from spending.queries import Sums, add_up_all
 
 MAX_BLOCKS = 20_000  # characters of a message's JSON
 
 
 def _price(row: Message) -> str:
-    rows = ModelCall.objects.filter(turn=row.turn_id, message=row.pk) if row.turn_id else None
-    _, dollars, is_estimated = add_up_usage(rows or ModelCall.objects.none())
-    return format_cost(dollars, about=is_estimated)
+    """Calls are found by their turn; what was imported has none, and cost nothing here."""
+    calls = ModelCall.objects.filter(turn=row.turn_id, message=row.pk)
+    sums = add_up_all(calls) if row.turn_id else Sums()
+    return format_cost(sums.dollars, about=bool(sums.estimates))
 
 
 @admin.register(Message)

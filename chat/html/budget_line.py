@@ -3,9 +3,9 @@
 import time
 
 from accounts.models import User
+from accounts.policies import KEPT_SECONDS
 from chat.html.budget_words import describe_nearly_used
 from spending.budgets import NEAR, USED_UP, BudgetState, describe_budgets
-from spending.limits import KEPT_SECONDS
 
 # By person, with the time of reading: every page asks.
 _kept: dict[int, tuple[float, list[BudgetState]]] = {}

@@ -6,7 +6,7 @@ from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from chat.html.figures import format_money, format_tokens
 from chat.html.moments import format_moment
-from spending.budgets import USED_UP, BudgetState
+from spending.budgets import NEAR, USED_UP, BudgetState
 from spending.models import Period, Unit
 
 STILL_WORKS = gettext_lazy(
@@ -46,6 +46,16 @@ _NOTHING = {
         "it. Reading, search and export work as before."
     ),
 }
+_TOO_DEAR = {
+    False: gettext_noop(
+        "This may cost more than is left of your budget. Compact the chat, choose a cheaper model "
+        "or begin a new chat; an administrator can raise the budget."
+    ),
+    True: gettext_noop(
+        "This may cost more than is left of the site's budget. Compact the chat, choose a cheaper "
+        "model or begin a new chat; an administrator can raise the budget."
+    ),
+}
 _BUSY = {
     False: gettext_noop(
         "Other answers of yours hold what is left of your budget; what they do not spend comes "
@@ -61,7 +71,9 @@ _BUSY = {
 def explain_used(state: BudgetState) -> str:
     """Why a model was not asked; marked with `gettext_noop`."""
     of_site = state.user_id is None
-    return _USED[of_site, state.period] if state.limit else _NOTHING[of_site]
+    if not state.limit:
+        return _NOTHING[of_site]
+    return _USED[of_site, state.period] if state.share >= NEAR else _TOO_DEAR[of_site]
 
 
 def explain_busy(state: BudgetState) -> str:
@@ -104,5 +116,5 @@ def describe_spent(state: BudgetState) -> str:
 def describe_amount(unit: str, amount: Decimal) -> str:
     """`$4.02`, `12k tokens`."""
     if unit == Unit.MONEY:
-        return format_money(float(amount))
+        return format_money(amount)
     return gettext("{count} tokens").format(count=format_tokens(int(amount)))

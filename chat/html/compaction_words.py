@@ -32,6 +32,8 @@ OCCASION_WORDS: Mapping[str, Any] = {
 CAUSES = {
     ErrorCode.BAD_KEY: gettext_lazy("the API key was not accepted"),
     ErrorCode.BAD_REQUEST: gettext_lazy("the model’s server refused the request"),
+    ErrorCode.BUDGET_BUSY: gettext_lazy("running answers hold what is left of the budget"),
+    ErrorCode.BUDGET_USED: gettext_lazy("the budget is used up"),
     ErrorCode.CONNECTION_LOST: gettext_lazy("the connection to the model’s server was lost"),
     ErrorCode.NO_CREDIT: gettext_lazy("the API account has no credit left"),
     ErrorCode.NOT_ALLOWED: gettext_lazy("the API key is not allowed to do this"),

@@ -92,7 +92,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetLine:
+class DescribedBudget:
     """A budget in words, and how much of it is spent and held, in per cent."""
 
     name: str
@@ -103,9 +103,9 @@ class BudgetLine:
     share: int
 
 
-def describe_budget(state: BudgetState) -> BudgetLine:
+def describe_budget(state: BudgetState) -> DescribedBudget:
     used = state.spent + state.held
-    return BudgetLine(
+    return DescribedBudget(
         str(_NAMES[state.user_id is None, state.period]),
         describe_spent(state),
         describe_amount(state.unit, state.held) if state.held else "",

@@ -2,11 +2,13 @@
 
 import structlog
 from django.conf import settings
-from django.core.mail import send_mail
+from django.core.mail import EmailMessage
 from django.utils.translation import gettext
 
+from accounts.mail import send_or_log
 from accounts.models import User
 from accounts.preferences import speaking_to
+from accounts.roles import select_administrators
 from chat.html.budget_words import describe_nearly_used
 from spending.budgets import NEAR, BudgetState, describe_budgets
 
@@ -19,16 +21,15 @@ def mail_budget_word(user_id: int | None, period: str, unit: str) -> None:
     state = _find_state(user_id, period, unit)
     if not settings.MAIL or state is None or state.share < NEAR:
         return
-    people = User.objects.filter(is_active=True).exclude(email="")
-    people = people.filter(pk=user_id) if user_id else people.filter(is_superuser=True)
-    for person in people:
+    people = User.objects.filter(pk=user_id, is_active=True) if user_id else select_administrators()
+    for person in people.exclude(email=""):
         with speaking_to(person.pk):
             subject = (
                 gettext("Everlong: your budget")
                 if user_id
                 else gettext("Everlong: the site's budget")
             )
-            send_mail(subject, describe_nearly_used(state), None, [person.email])
+            send_or_log(EmailMessage(subject, describe_nearly_used(state), to=[person.email]))
     log.info("budget told by mail", user=user_id, period=period, unit=unit, share=state.share)
 
 

@@ -91,7 +91,7 @@ class AnswerSteps:
         if answered.outcome in (Outcome.CUT, Outcome.OVERFLOW):
             notice = Notice.CUT_BY_BUDGET if self._live.ledger.is_shortened else Notice.CUT
             await in_db_with_retries(turns.set_notice, self._live.turn_id, notice)
-        return self._ending(answered.reply)
+        return await self._describe_end(answered.reply)
 
     # --- Steps ------------------------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class AnswerSteps:
             await finish_despite_cancel(results)
 
     async def _close_round(self, reply: Reply, refused: Sequence[CallResult]) -> None:
-        ending = self._ending(reply)
+        ending = await self._describe_end(reply)
         await in_db_with_retries(rounds.close_round, self._live.turn_id, ending, refused)
         self._live.ledger.note_stored()
         self._live.rounds += 1
@@ -333,13 +333,15 @@ class AnswerSteps:
         if text:
             await self._live.write(text)
 
-    def _ending(self, reply: Reply) -> TurnOutcome:
+    async def _describe_end(self, reply: Reply) -> TurnOutcome:
+        describe = self._live.ledger.describe_end
+        call = describe(reply) if reply.settled else await asyncio.to_thread(describe, reply)
         return TurnOutcome(
             Turn.Status.COMPLETED,
             blocks=reply.blocks,
             stop_reason=reply.stop_reason,
             usage=reply.raw_usage,
-            call=self._live.ledger.describe_end(reply),
+            call=call,
             # What the server had written before it paused was part of the request too.
             raw_request=RawTokens(0) if reply.resumed else self._raw_request,
         )

@@ -5,6 +5,7 @@ from typing import Any
 from django.dispatch import receiver
 
 from accounts.models import User
+from accounts.roles import select_administrators
 from chat import tasks
 from chat.html.budget_line import forget_budget_lines, read_budget_line
 from chat.live.enqueuing import put_in_queue
@@ -17,11 +18,12 @@ from spending.signals import budget_told, budgets_set
 @receiver(budget_told, dispatch_uid="chat.live.budget_news.tell_people")
 def tell_people(state: BudgetState, **_: Any) -> None:
     """The person whose budget it is; of the site's the administrators, and everybody at its end."""
-    people = User.objects.filter(is_active=True)
     if state.user_id is not None:
-        people = people.filter(pk=state.user_id)
+        people = User.objects.filter(pk=state.user_id, is_active=True)
     elif state.share < USED_UP:
-        people = people.filter(is_superuser=True)
+        people = select_administrators()
+    else:
+        people = User.objects.filter(is_active=True)
     _show_lines(list(people))
     put_in_queue(tasks.mail_budget, state.user_id, str(state.period), str(state.unit))
 

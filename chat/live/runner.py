@@ -173,7 +173,7 @@ class Runner:
                 rounds=live.rounds,
                 calls=live.ledger.count,
             )
-            if not live.reply.settled:
+            if ending.call is None and not live.reply.settled:
                 ending = await asyncio.to_thread(self._with_estimate, live, ending)
             state = await self._store_end(live, ending)
         except Exception:

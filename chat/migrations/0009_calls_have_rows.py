@@ -33,28 +33,33 @@ def book_what_was_spent(apps: Any, schema_editor: Any) -> None:
     """Make a call of each answer and each compaction that has cost something, and one of what a
     conversation has cost beside them: its title, and what was deleted from it. Nothing where
     there are calls: somebody has gone back to the release before, and comes again."""
-    calls = apps.get_model("spending", "ModelCall")
-    if calls.objects.exists():
+
+    def rows_of(app: str, model: str) -> Any:
+        """Those of the database that is migrated: `manage.py restore` migrates another one."""
+        return apps.get_model(app, model).objects.using(schema_editor.connection.alias)
+
+    calls = rows_of("spending", "ModelCall")
+    if calls.exists():
         return
     booked: defaultdict[Any, Sum] = defaultdict(Sum)
-    for rows in (_list_answers(apps, booked), _list_compactions(apps, booked)):
-        _store(calls, rows)
-    _store(calls, _list_rests(apps, booked))
+    _store(calls, _list_answers(rows_of("chat", "Message"), booked))
+    _store(calls, _list_compactions(rows_of("chat", "Compaction"), booked))
+    _store(calls, _list_rests(rows_of("chat", "Conversation"), booked))
 
 
 def _store(calls: Any, rows: Iterator[dict[str, Any]]) -> None:
     page: list[Any] = []
     for values in rows:
-        page.append(calls(**values))
+        page.append(calls.model(**values))
         if len(page) == PAGE:
-            calls.objects.bulk_create(page, batch_size=PAGE // 4)
+            calls.bulk_create(page, batch_size=PAGE // 4)
             page = []
-    calls.objects.bulk_create(page, batch_size=PAGE // 4)
+    calls.bulk_create(page, batch_size=PAGE // 4)
 
 
-def _list_answers(apps: Any, booked: dict[Any, Sum]) -> Iterator[dict[str, Any]]:
+def _list_answers(messages: Any, booked: dict[Any, Sum]) -> Iterator[dict[str, Any]]:
     """Of messages with a usage. Imported ones are in their conversation's sums, and get no row."""
-    messages = apps.get_model("chat", "Message").objects.filter(usage__isnull=False)
+    messages = messages.filter(usage__isnull=False)
     columns = (
         "pk",
         "conversation",
@@ -91,10 +96,10 @@ def _list_answers(apps: Any, booked: dict[Any, Sum]) -> Iterator[dict[str, Any]]
         begun.add(row["turn"])
 
 
-def _list_compactions(apps: Any, booked: dict[Any, Sum]) -> Iterator[dict[str, Any]]:
+def _list_compactions(compactions: Any, booked: dict[Any, Sum]) -> Iterator[dict[str, Any]]:
     """Of compactions that have ended. Until its worker has told, what it had spent is not in the
     conversation's sums."""
-    compactions = apps.get_model("chat", "Compaction").objects.filter(usage__isnull=False)
+    compactions = compactions.filter(usage__isnull=False)
     columns = (
         "pk",
         "conversation",
@@ -127,8 +132,7 @@ def _list_compactions(apps: Any, booked: dict[Any, Sum]) -> Iterator[dict[str, A
         }
 
 
-def _list_rests(apps: Any, booked: dict[Any, Sum]) -> Iterator[dict[str, Any]]:
-    conversations = apps.get_model("chat", "Conversation").objects.all()
+def _list_rests(conversations: Any, booked: dict[Any, Sum]) -> Iterator[dict[str, Any]]:
     columns = ("pk", "owner", "model", "input_tokens", "output_tokens", "cost", "created_at")
     for row in _pages(conversations, columns):
         known = booked.get(row["pk"], Sum())

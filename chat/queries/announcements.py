@@ -11,9 +11,8 @@ from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.utils import timezone
 
+from accounts.policies import KEPT_SECONDS
 from chat.models import Announcement
-
-KEPT_SECONDS = 2.0
 
 _kept: tuple[float, list[Announcement]] | None = None  # with the time until which it holds
 

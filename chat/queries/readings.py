@@ -13,7 +13,7 @@ MOST = 100  # of them that a page shows
 def list_newest_readings(user: User) -> list[dict[str, Any]]:
     """The newest of `list_readings`, each with the `row` that was read, None where that is gone or
     is a fact. Two statements more, whatever was read."""
-    readings = list_readings(user)[:MOST]
+    readings = list_readings(user, MOST)
     for kind, rows in (
         ("conversation", Conversation.objects.of(user).only("title")),
         ("project", Project.objects.of(user).only("name")),

@@ -4,6 +4,7 @@ who pays: the owner of its conversation."""
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -48,6 +49,7 @@ class BookedCall:
     bound: Bound
     prices: Prices
     factor: Factor
+    search_dollars: Decimal = Decimal(0)  # of the bound: searches of the web
 
     @property
     def max_tokens(self) -> int:
@@ -70,10 +72,10 @@ def book_call(
     reply, and as many searches of the web. In the caller's transaction, as its last statements."""
     prices = profile.prices
     request_dollars = prices.dearest(tokens, ttl if settings.PROMPT_CACHING else None)
-    request_dollars += searches * SEARCH_DOLLARS
-    bound = Bound(tokens, request_dollars, max_tokens, prices.dollars_per_written)
+    search_dollars = searches * SEARCH_DOLLARS
+    bound = Bound(tokens, request_dollars + search_dollars, max_tokens, prices.dollars_per_written)
     factor = Factor(profile.token_factor, profile.token_samples)
-    return BookedCall(open_call(details, bound), details, bound, prices, factor)
+    return BookedCall(open_call(details, bound), details, bound, prices, factor, search_dollars)
 
 
 def book_request(details: CallDetails, request: Request) -> BookedCall:
@@ -96,8 +98,9 @@ def book_again(call: BookedCall) -> BookedCall:
 
 def resize(call: BookedCall, tokens: RealTokens) -> BookedCall:
     """The call of a request that has so many tokens by now."""
-    each = call.bound.request_dollars / max(1, call.bound.request_tokens)
-    bound = replace(call.bound, request_tokens=tokens, request_dollars=each * tokens)
+    searches = call.search_dollars
+    each = (call.bound.request_dollars - searches) / max(1, call.bound.request_tokens)
+    bound = replace(call.bound, request_tokens=tokens, request_dollars=each * tokens + searches)
     return replace(call, bound=bound)
 
 

@@ -54,7 +54,7 @@ def model_panel(request: HttpRequest, pk: UUID | None = None) -> HttpResponse:
         {"name": each.name, "label": str(each), "about": describe(each), "on": each.name == chosen}
         for each in list_offered(user_id)
     ]
-    context = {"models": models, "conversation": row}
+    context = {"models": models, "conversation": row, "none_offered": gettext(NONE_OFFERED)}
     return render(request, "chat/composer/models.html", context)
 
 

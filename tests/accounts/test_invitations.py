@@ -53,6 +53,18 @@ def test_whoever_has_the_link_makes_one_account_in_the_group(client: Client, lin
     assert User.objects.count() == 1
 
 
+def test_nobody_takes_a_name_that_differs_from_anothers_only_in_its_capitals(
+    client: Client, link: str
+) -> None:
+    """Names are looked up without them at a sign-in: neither of the two could sign in any more."""
+    User.objects.create_user("root", password=PASSWORD)
+    answer = client.post(link, FORM | {"username": "Root"})
+    assert "already exists" in answer.content.decode()
+    assert User.objects.count() == 1
+    login = {"login": "root", "password": PASSWORD}
+    assert Client().post("/account/login/", login)["Location"] == "/"
+
+
 def test_an_address_that_an_administrator_typed_is_no_verified_one(
     client: Client, link: str
 ) -> None:
@@ -102,7 +114,8 @@ def test_a_name_that_somebody_takes_meanwhile_is_one_that_is_taken(
     client: Client, link: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     User.objects.create_user("grace")
-    monkeypatch.setattr(NewAccountForm, "validate_unique", lambda form: None)  # looked too early
+    for check in ("validate_unique", "clean_username"):  # they have looked too early
+        monkeypatch.setattr(NewAccountForm, check, lambda form: form.cleaned_data["username"])
     answer = client.post(link, FORM)
     assert "already exists" in answer.content.decode()
     assert Invitation.objects.get().used_at is None

@@ -15,9 +15,11 @@ from django.utils import timezone
 
 from accounts.models import User
 from chat.db.threads import call_with_connection
+from chat.services.people.budgets import make_failure
 from spending import budgets
 from spending.amounts import Amount, Bound
-from spending.budgets import BudgetBusy, BudgetUsed, Held
+from spending.budget_changes import set_budgets
+from spending.budgets import BudgetBusy, BudgetKept, BudgetUsed, Held
 from spending.limits import find_limits
 from spending.models import Budget, BudgetCounter, ModelCall, Period, Unit
 from spending.periods import find_span, find_start
@@ -446,6 +448,17 @@ def test_a_repair_sets_counters_to_what_the_rows_say() -> None:
     assert read_counter(None, Unit.TOKENS) == (70, 1_100)
 
 
+def test_a_site_that_may_spend_nothing_is_added_up_once() -> None:
+    """A call that is refused leaves no counter."""
+    user = make_user()
+    set_budgets(None, {(Period.MONTH, Unit.MONEY): Decimal(0)})
+    with pytest.raises(BudgetUsed):
+        Call(user)
+    with CaptureQueriesContext(connection) as statements:
+        budgets.describe_budgets(user.pk)
+    assert not [each for each in statements.captured_queries if "modelcall" in each["sql"]]
+
+
 def test_the_budgets_of_a_person_are_described() -> None:
     user = make_user()
     group = Group.objects.create(name="research")
@@ -498,3 +511,26 @@ def test_a_refusal_tells_where_a_little_is_left(told: list[int]) -> None:
     for _ in range(2):
         budgets.tell_used(refusal.value.state)
     assert told == [90, 90]
+
+
+def test_what_is_too_dear_by_itself_does_not_use_up_a_budget(told: list[int]) -> None:
+    """Its person is told later, when that is so."""
+    user = make_user()
+    set_budget(10 * CENT, user=user)
+    with pytest.raises(BudgetUsed) as refusal:
+        Call(user, make_bound(20 * CENT))
+    budgets.tell_used(refusal.value.state)
+    assert told == []
+    Call(user).spend(8 * CENT)
+    assert told == [80]
+
+
+def test_background_work_that_leaves_the_rest_to_answers_uses_nothing_up(told: list[int]) -> None:
+    user = make_user()
+    set_budget(10 * CENT, user=user)
+    Call(user).spend(9 * CENT)
+    with pytest.raises(BudgetKept) as refusal:
+        Call(user, make_bound(CENT / 10, CENT / 10), kind=TITLE)
+    make_failure(refusal.value)
+    Call(user, make_bound(CENT / 10, CENT / 10)).spend(CENT)
+    assert told == [90, 100]

@@ -10,10 +10,10 @@ import pytest
 from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 
+from accounts.csv_lines import FORMULA
 from spending.exports import (
     CALL_COLUMNS,
     DELETED,
-    FORMULA,
     OWN_COLUMNS,
     SUM_COLUMNS,
     write_cost_centre_calls,

@@ -29,9 +29,9 @@ from chat.services.library import search_index
 from chat.services.summary import compactions
 from chat.services.turns.message_changes import change_history, update_messages
 from chat.services.turns.turns import append_answer, find_head, find_open_answer, text_blocks
-from spending.calls import CallEnd, end_call
+from spending.calls import CallEnd, end_call, read_usage
 from spending.models import ModelCall
-from spending.totals import add_up_usage
+from spending.queries import add_up_all
 
 log = structlog.get_logger(__name__)
 
@@ -176,7 +176,8 @@ def _log_end(turn: Turn, ending: TurnOutcome) -> None:
     if ending.calls == 1 and ending.call:  # mostly: no statement for it
         usage, cost = ending.call.usage, ending.call.dollars
     else:
-        usage, cost, _ = add_up_usage(ModelCall.objects.filter(turn=turn.pk))
+        sums = add_up_all(ModelCall.objects.filter(turn=turn.pk))
+        usage, cost = read_usage(sums), sums.dollars
     compressed_at = turn.conversation.compressed_at
     ended = turn.finished_at or timezone.now()
     log.info(

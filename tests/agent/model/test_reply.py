@@ -241,6 +241,33 @@ def test_usage_of_later_events_replaces_that_of_earlier_ones() -> None:
 def test_a_server_without_usage_reports_nothing() -> None:
     reply = fold([{"type": "message_start", "message": {}}, *text_block(0, "Hi"), *end()])
     assert reply.usage == Usage()
+    assert not reply.settled
+
+
+@pytest.mark.parametrize(
+    ("opening", "last"),
+    [
+        ({"input_tokens": 10, "output_tokens": 1}, {}),
+        ({"input_tokens": 10, "output_tokens": 1}, {"output_tokens": None}),
+        ({}, {"input_tokens": 0, "output_tokens": 0}),
+        ({}, {"output_tokens": 9}),
+    ],
+)
+def test_what_a_server_reports_in_part_is_no_bill(
+    opening: dict[str, Any], last: dict[str, Any]
+) -> None:
+    """The first event's tokens of output are those that it had when it began."""
+    begin = {"type": "message_start", "message": {"usage": opening}}
+    reply = fold([begin, *text_block(0, "Hi"), *end(**last)])
+    assert reply.complete
+    assert not reply.settled
+
+
+def test_what_no_number_is_leaves_a_reply_unsettled() -> None:
+    reply = fold([{"type": "message_start", "message": {"usage": {"input_tokens": 10}}}])
+    with pytest.raises(AgentError):
+        reply.apply(end(output_tokens=-5)[0])
+    assert not reply.settled
 
 
 # --- Stop reasons ---------------------------------------------------------------------------------

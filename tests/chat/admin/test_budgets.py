@@ -5,11 +5,11 @@ from decimal import Decimal
 import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
-from django.utils import timezone
 
 from accounts.models import AuditEntry, User
-from spending.models import Budget, ModelCall
+from spending.models import Budget
 from tests.chat.factories import make_user
+from tests.spending.factories import make_call
 
 SITE = "/admin/spending/budget/site/"
 NONE = {"money_day": "none", "money_month": "none", "tokens_day": "none", "tokens_month": "none"}
@@ -53,9 +53,7 @@ def test_an_amount_is_asked_for(signed_in: Client) -> None:
 def test_a_person_and_a_group_have_pages_that_tell_what_is_used(signed_in: Client) -> None:
     user, group = make_user("ada"), Group.objects.create(name="research")
     user.groups.add(group)
-    ModelCall.objects.create(
-        opened_at=timezone.now(), user=user, model="m", kind="answer", cost=3, output_tokens=700
-    )
+    make_call("3", user=user, input_tokens=0, output_tokens=700)
     for kind, row, words in (
         ("group", group, "so far by whoever has used most"),
         ("user", user, "$3.00 so far"),

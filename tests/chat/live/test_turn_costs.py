@@ -17,7 +17,7 @@ from chat.engine.state import load_state
 from chat.models import Message, Turn
 from chat.services.turns import endings, requests, sweep
 from chat.services.turns.turns import NewMessage
-from demo.api.protocol import ScriptedReply
+from demo.api.protocol import ScriptedReply, text, tool_use
 from spending.models import ModelCall
 from spending.totals import Total, add_up_one
 from tests.chat.factories import make_conversation, make_profile
@@ -194,3 +194,18 @@ async def test_a_reply_that_is_dropped_for_a_shorter_request_was_paid_for(chat: 
     message = await chat.last()
     assert (await total(chat)).request_tokens > 1.5 * used(message).request_tokens
     assert await states(chat) == ["settled", "settled"]
+
+
+async def test_what_a_server_does_not_report_is_estimated(chat: Chat, tab: Tab) -> None:
+    """Or a model that costs would be free, and no budget in tokens would hold."""
+    nothing = dict.fromkeys(Usage().as_dict(), 0)
+    calls = [text(LONG), tool_use("list_sources", {}, "toolu_1")]
+    chat.script.reply(ScriptedReply(calls, usage=nothing))
+    chat.script.reply(ScriptedReply([text(LONG)], usage=nothing))
+    tab.say("Tell me")
+    await tab.next("turn.finished", status="completed")
+    assert await states(chat) == ["lost", "lost"]
+    booked = await total(chat)
+    assert booked.output_tokens >= 2 * LEAST
+    assert booked.request_tokens > 0
+    assert booked.dollars > 0

@@ -4,26 +4,30 @@ import ast
 import asyncio
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import transaction
+from django.contrib.auth.models import Group
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import User
+from accounts.policies import load_rights
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode
-from agent.messages import Usage
+from agent.messages import RealTokens, Usage
 from agent.model.reply import Reply
 from chat.db.threads import in_db
 from chat.models import Compaction, Conversation, Turn
 from chat.services import calls
 from chat.services.ledgers import JobLedger
 from chat.services.turns import requests
+from spending.budget_changes import set_budgets
 from spending.calls import CallDetails
-from spending.models import ModelCall
+from spending.models import BudgetCounter, ModelCall, Period, Unit
 from tests.chat.factories import (
     HOLDER,
     add_messages,
@@ -135,7 +139,8 @@ def test_a_lost_call_is_settled_once_by_the_late_report_and_never_lost_again(use
     estimated = calls.describe_end(call, Reply(), lost())
     for usage, expected in ((Usage(70, 7), (70, "settled")), (Usage(90, 9), (70, "settled"))):
         calls.end_booked(estimated)
-        calls.end_booked(calls.describe_end(call, Reply(usage=usage, complete=True), None))
+        reply = Reply(usage=usage, complete=True, is_reported=True)
+        calls.end_booked(calls.describe_end(call, reply, None))
         row = ModelCall.objects.get()
         assert (row.input_tokens, row.state) == expected
 
@@ -145,7 +150,7 @@ async def test_a_job_books_each_of_its_calls_and_what_never_went_out_for_nothing
 ) -> None:
     await in_db(make_profile)
     ledger = JobLedger(CallDetails(user.pk, ModelCall.Kind.SUMMARY, "other-model"))
-    first, second = Reply(), Reply()
+    first, second = Reply(), Reply(is_reported=True)
     assert await ledger.open(REQUEST, first) == 300
     await ledger.of_kind(ModelCall.Kind.COUNT).open(REQUEST, second)
     first.written.add("lorem ipsum " * 50)
@@ -158,7 +163,7 @@ async def test_a_job_books_each_of_its_calls_and_what_never_went_out_for_nothing
     assert rows[0].output_tokens > 50
     second.complete = True
     await ledger.end(second, None)
-    first.usage, first.complete = Usage(900, 40), True
+    first.usage, first.complete, first.is_reported = Usage(900, 40), True, True
     await ledger.end(first, None)
     await ledger.end(first, None)
     rows = await in_db(lambda: list(ModelCall.objects.order_by("pk")))
@@ -172,6 +177,49 @@ async def test_a_job_books_each_of_its_calls_and_what_never_went_out_for_nothing
     await ledger.end(third, asyncio.CancelledError())
     assert not await in_db(ModelCall.objects.filter(state="open").exists)
     assert not await in_db(ModelCall.objects.filter(state="lost").exists)
+
+
+def test_a_paused_answer_holds_its_searches_once(user: User) -> None:
+    """What it has by then is a request of many more tokens, and of no more searches."""
+    profile = make_profile()
+    details = CallDetails(user.pk, ModelCall.Kind.ANSWER, "test-model")
+    with transaction.atomic():
+        call = calls.book_call(details, profile, 500, 100, "5m", searches=5)
+    longer = calls.book_again(calls.resize(call, RealTokens(20_000)))
+    assert call.opened.held_dollars == Decimal("0.05") + Decimal("0.00225")
+    assert longer.opened.held_dollars == Decimal("0.05") + Decimal("0.051")
+
+
+def test_an_account_may_be_deleted_while_its_call_runs(user: User) -> None:
+    """What it has cost the site counts."""
+    make_profile()
+    set_budgets(None, {(Period.MONTH, Unit.TOKENS): Decimal(50_000)})
+    group = Group.objects.create(name="Research")
+    user.groups.add(group)
+    set_budgets(None, {(Period.DAY, Unit.TOKENS): Decimal(50_000)}, group=group)
+    call = calls.book_request(CallDetails(user.pk, ModelCall.Kind.TITLE, "test-model"), REQUEST)
+    assert BudgetCounter.objects.filter(held__gt=0).count() == 2
+    user.delete()
+    calls.end_booked(calls.describe_end(call, Reply(), lost()))
+    late = Reply(usage=Usage(70, 7), complete=True, is_reported=True)
+    calls.end_booked(calls.describe_end(call, late, None))
+    row, counter = ModelCall.objects.get(), BudgetCounter.objects.get()
+    assert (row.user, row.state, row.input_tokens) == (None, "settled", 70)
+    assert (counter.spent, counter.held) == (77, 0)
+
+
+def test_a_call_of_a_group_that_was_just_deleted_has_no_cost_centre(user: User) -> None:
+    """Another process may not know of that for two seconds."""
+    make_profile()
+    group = Group.objects.create(name="Research")
+    user.groups.add(group)
+    assert load_rights(user.pk).group_ids == (group.pk,)
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM accounts_user_groups WHERE group_id = %s", [group.pk])
+        cursor.execute("DELETE FROM auth_group WHERE id = %s", [group.pk])
+    calls.book_request(CallDetails(user.pk, ModelCall.Kind.TITLE, "test-model"), REQUEST)
+    connection.check_constraints()
+    assert ModelCall.objects.get().group is None
 
 
 def test_a_row_outlives_what_it_was_for(user: User) -> None:

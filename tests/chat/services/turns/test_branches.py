@@ -135,7 +135,9 @@ def test_another_model_answers_once(talk: Conversation) -> None:
     used = {"input_tokens": 100, "output_tokens": 1_000_000}
     blocks = [{"type": "text", "text": "Otherwise."}]
     assert opening.call
-    end = describe_end(opening.call, Reply(usage=Usage.from_api(used), complete=True), None)
+    end = describe_end(
+        opening.call, Reply(usage=Usage.from_api(used), complete=True, is_reported=True), None
+    )
     ending = TurnOutcome(Turn.Status.COMPLETED, blocks=blocks, usage=used, call=end)
     state = endings.end_turn(turn.pk, ending)
     again = message(talk, 11)

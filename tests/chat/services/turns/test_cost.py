@@ -73,7 +73,7 @@ def test_the_end_of_a_turn_takes_twelve_statements(conversation: Conversation) -
     make_profile()
     begun = send(conversation)
     assert begun.call
-    reply = Reply(usage=Usage.from_api(USAGE), complete=True)
+    reply = Reply(usage=Usage.from_api(USAGE), complete=True, is_reported=True)
     ending = TurnOutcome(
         Turn.Status.COMPLETED,
         blocks=[{"type": "text", "text": "Yes."}],

@@ -287,7 +287,9 @@ def test_an_ended_turn_cannot_begin(conversation: Conversation) -> None:
 def end_of(opening: requests.AnswerStart) -> CallEnd:
     """The end of a request's call, as its server has reported it."""
     assert opening.call
-    return describe_end(opening.call, Reply(usage=Usage.from_api(USAGE), complete=True), None)
+    return describe_end(
+        opening.call, Reply(usage=Usage.from_api(USAGE), complete=True, is_reported=True), None
+    )
 
 
 def test_a_finished_turn_stores_answer_usage_and_cost(

@@ -1,5 +1,5 @@
-// The dialog of the links to a conversation: copies one. It comes with the dialog, which is seldom opened, and stands
-// alone.
+// A button copies the field that it names. It comes with the dialogs and pages that have one, which are seldom opened,
+// and stands alone.
 
 const WORD_SHOWN = 1600; // ms that a button says whether it has copied
 
