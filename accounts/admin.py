@@ -3,10 +3,12 @@ and groups."""
 
 from typing import Any
 
+import allauth.account.admin
 import allauth.mfa.admin
 import allauth.socialaccount.admin
 import allauth.usersessions.admin  # noqa: F401 - they register what is taken out below
 from allauth.account.decorators import secure_admin_login
+from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from allauth.usersessions.models import UserSession
@@ -20,10 +22,11 @@ from django.utils import timezone
 
 from accounts import invitations
 from accounts.audited_admin import record_act
-from accounts.models import Invitation, User
+from accounts.models import Invitation, Role, User
 
 # The settings name the provider, its tokens are not kept, and sessions are their owners' own.
-admin.site.unregister([Authenticator, SocialAccount, SocialApp, SocialToken, UserSession])
+admin.site.unregister([SocialApp, SocialToken, UserSession])
+admin.site.unregister([Authenticator, EmailAddress, SocialAccount])  # below with less
 
 
 class InvitationForm(forms.ModelForm):
@@ -103,6 +106,20 @@ class WaysIn(admin.ModelAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Those of an administrator only by an administrator."""
+        is_guarded = obj is not None and obj.user.role == Role.ADMINISTRATOR
+        may_touch = request.user.is_superuser or not is_guarded
+        return bool(may_touch and super().has_delete_permission(request, obj))
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(WaysIn):
+    """Nobody but its owner confirms an address: it opens the account."""
+
+    fields = ("user", "email", "verified", "primary")
+    list_display = ("user", "email", "verified", "primary")
 
 
 @admin.register(Authenticator)

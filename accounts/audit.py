@@ -69,7 +69,7 @@ def _note_removed_factor(user: User, authenticator: Authenticator, **_: Any) -> 
     record(user, Act.REMOVE_SECOND_FACTOR, target=authenticator, owner=user)
 
 
-def find_span(first: date | None, last: date | None) -> tuple[datetime | None, datetime | None]:
+def find_bounds(first: date | None, last: date | None) -> tuple[datetime | None, datetime | None]:
     """From the beginning of one day to the end of another, by the site's clock; None: open."""
     return (
         _find_midnight(first) if first else None,

@@ -25,6 +25,12 @@ class AuditedSite(admin.AdminSite):
         audited = type(page.__name__, (AuditedAdmin, page), names)
         super().register(model_or_iterable, audited, **options)
 
+    def password_change(  # type: ignore[override]
+        self, request: HttpRequest, extra_context: Any = None
+    ) -> HttpResponse:
+        """The site's own page: Django's lets a password be guessed without a limit."""
+        return redirect("account_change_password")
+
     def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
         """For nobody: no form completes anything, and Django's would list the rows of every table
         by the titles and texts that they are called by."""

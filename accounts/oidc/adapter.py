@@ -8,7 +8,7 @@ import structlog
 from allauth.account.models import EmailAddress
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from allauth.socialaccount.models import SocialApp, SocialLogin
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
 from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest
@@ -86,10 +86,13 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
 
     def authenticate_by_email(self, sociallogin: SocialLogin) -> tuple[User, str] | None:
         """The account whose own verified address is the provider's. What an administrator typed
-        into an account is no verified address."""
+        into an account is no verified address. An account that the provider opens for one person
+        it opens for no other: an address may have been given to a successor."""
+        known = SocialAccount.objects.filter(provider=sociallogin.account.provider)
         for address in sociallogin.email_addresses:
             found = EmailAddress.objects.filter(email=address.email, verified=True)
-            if address.verified and (owner := found.select_related("user").first()):
+            free = found.exclude(user__in=known.values("user"))
+            if address.verified and (owner := free.select_related("user").first()):
                 return owner.user, address.email
         return None
 

@@ -97,7 +97,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         suffix = asked.cleaned_data["form"]
         record_act(request, Act.EXPORT, AuditEntry())
         response = StreamingHttpResponse(
-            _write(suffix, *audit.find_span(*days)), content_type=CONTENT_TYPES[suffix]
+            _write(suffix, *audit.find_bounds(*days)), content_type=CONTENT_TYPES[suffix]
         )
         response["Content-Disposition"] = f'attachment; filename="audit.{suffix}"'
         return response

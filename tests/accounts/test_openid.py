@@ -136,6 +136,15 @@ def test_a_verified_address_opens_the_account_that_confirmed_it_and_stays_connec
     assert name_of(come(issuer, "5", email="else@example.org", email_verified=True)) == "ada"
 
 
+def test_who_has_got_the_address_of_somebody_else_does_not_get_their_account(issuer: str) -> None:
+    come(issuer, "5a", email="desk@example.org", email_verified=True, preferred_username="ada")
+    come(issuer, "5a", email="ada@example.org", email_verified=True)  # somewhere else since
+    successor = come(issuer, "5b", email="desk@example.org", email_verified=True)
+    assert name_of(successor) == ""
+    assert list(SocialAccount.objects.values_list("uid", flat=True)) == ["5a"]
+    assert name_of(come(issuer, "5a", email="ada@example.org", email_verified=True)) == "ada"
+
+
 @pytest.mark.parametrize("is_listed", [False, True])
 def test_an_address_that_nobody_confirmed_opens_no_account_and_makes_none(
     issuer: str, is_listed: bool

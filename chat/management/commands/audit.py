@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *, since: date | None, until: date | None, **options: Any) -> None:
         after = 0
-        while entries := audit.read_entries(*audit.find_span(since, until), after=after):
+        while entries := audit.read_entries(*audit.find_bounds(since, until), after=after):
             for entry in entries:
                 self.stdout.write(audit.write_json_line(entry), ending="")
             after = entries[-1]["id"]

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.db import connection, transaction
@@ -50,6 +52,18 @@ def values_of(client: Client, url: str, **changed: Any) -> dict[str, Any]:
     values = {name: form[name].value() for name in form.fields if form[name].value()}
     values |= {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00", **changed}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def test_the_administration_has_no_form_of_its_own_to_guess_a_password_with(staff: Client) -> None:
+    address = reverse("admin:password_change")
+    new = {
+        "old_password": PASSWORD,
+        "new_password1": "battery horse",
+        "new_password2": "battery horse",
+    }
+    for response in (staff.get(address), staff.post(address, new)):
+        assert response["Location"] == reverse("account_change_password")
+    assert User.objects.get(username="root").check_password(PASSWORD)
 
 
 # --- What an operator sees ------------------------------------------------------------------------
@@ -151,6 +165,31 @@ def test_staff_who_may_change_accounts_take_over_no_administrators(root: User) -
     client.post(reverse("admin:accounts_user_changelist"), chosen)
     root.refresh_from_db()
     assert root.check_password(PASSWORD)
+
+
+def test_staff_take_over_no_administrator_by_the_ways_in(root: User) -> None:
+    """An address that somebody else could confirm would open the account by a new password."""
+    address = EmailAddress.objects.create(user=root, email="root@example.org")
+    factor = Authenticator.objects.create(user=root, type=Authenticator.Type.TOTP, data={})
+    rights = [f"{do}_{what}" for do in ("view", "add", "change", "delete")
+              for what in ("emailaddress", "authenticator")]  # fmt: skip
+    for client in (signed_in(make_user("helper", staff=True, may=rights)), signed_in(root)):
+        changelist = reverse("admin:account_emailaddress_changelist")
+        client.post(changelist, {"action": "make_verified", "_selected_action": address.pk})
+        for page in ("add", "change"):
+            args = [] if page == "add" else [address.pk]
+            values = {"user": root.pk, "email": "else@example.org", "verified": "on"}
+            url = reverse(f"admin:account_emailaddress_{page}", args=args)
+            assert client.post(url, values).status_code == 403
+        assert not EmailAddress.objects.filter(verified=True).exists()
+    helper = signed_in(User.objects.get(username="helper"))
+    for row in (address, factor):
+        names = f"{row._meta.app_label}_{row._meta.model_name}"
+        url = reverse(f"admin:{names}_delete", args=[row.pk])
+        assert helper.post(url, {"post": "yes"}).status_code == 403
+        chosen = {"action": "delete_selected", "_selected_action": row.pk, "post": "yes"}
+        helper.post(reverse(f"admin:{names}_changelist"), chosen)
+        assert type(row).objects.filter(pk=row.pk).exists()
 
 
 def test_staff_who_may_change_groups_give_no_permissions(root: User) -> None:
