@@ -96,8 +96,8 @@ def nothing_was_asked_twice(site: Site, retries: int) -> None:
 
 
 def all_calls_are_booked(site: Site) -> None:
-    """Each time that the model was asked has a row, and none of a turn or a summary stays open: what
-    it held of a budget comes back."""
+    """Each time that the model was asked has a row, and none of a turn or a summary stays open:
+    what it held of a budget comes back."""
     script = site.model.script
     (booked,) = site.rows("SELECT COUNT(*) AS calls FROM spending_modelcall")
     assert booked["calls"] >= len(script.requests) + len(script.count_requests)
