@@ -1,6 +1,7 @@
 """What happens only with the user's consent: pasted orders, lasting facts, tools that act."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -128,7 +129,7 @@ def test_what_the_model_wants_to_remember_waits_for_a_click(
     for card in cards:
         expect(card).to_have_count(0)
     tab.goto(tab.url.split("/c/")[0] + "/memories/")
-    facts = tab.locator(".memory-list textarea")
+    facts = tab.get_by_label(re.compile("^Fact"))
     expect(facts).to_have_count(1)
     expect(facts).to_have_value("Likes coffee.")
     tab.get_by_role("link", name="message #1").click()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Check, Talk
+from tests.e2e.conftest import Check, Talk, wait_until
 from tests.support.server import EverlongProcess, manage
 
 pytestmark = pytest.mark.e2e
@@ -30,6 +30,7 @@ from chat.models import Announcement
 from chat.services.site.announcements import save_announcement
 save_announcement(Announcement(text="{TEXT}", level="warning"))
 """
+REFRESH = "document.getElementById('sidebar-list').dispatchEvent(new Event('sidebar-refresh'))"
 DELETE = "from chat.models import Announcement; Announcement.objects.all().delete()"
 
 
@@ -85,11 +86,15 @@ def test_a_new_line_comes_into_an_open_chat_until_it_is_put_away(
     page.evaluate("window.isTheSamePage = true")
     in_server(server, WRITE)
     line = page.locator("#announcement")
-    # Another process has written it, whose layer is not this one's: the list brings it.
-    page.evaluate(
-        "document.getElementById('sidebar-list').dispatchEvent(new Event('sidebar-refresh'))"
-    )
-    expect(line).to_contain_text(TEXT)
+
+    def is_brought() -> bool:
+        with page.expect_response("**/sidebar/**"):
+            page.evaluate(REFRESH)
+        return TEXT in line.inner_text()
+
+    # Another process has written it, whose layer is not this one's: the list brings it, as soon as
+    # this one reads anew what it keeps.
+    wait_until(page, is_brought)
     check("a line above a chat")
     page.set_viewport_size(PHONE)
     expect(page.locator("#composer-text")).to_be_in_viewport()

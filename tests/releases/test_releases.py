@@ -149,9 +149,12 @@ async def test_a_released_database_is_carried_on(
         await ada.get(server, project)
 
 
+WITHOUT_PAGES = {"account_emailaddress"}
+
+
 async def open_administration(admin: Person, server: EverlongProcess, dump: str) -> None:
-    """Each list, and the form of the first row in it; tables that the release did not have are
-    empty."""
+    """Each list, and the form of the first row in it. Of other lists the tables are empty, as the
+    release did not have them, or their rows have no page."""
     lists = find_links(await admin.get(server, "/admin/"), r"/admin/\w+/\w+/")
     assert len(lists) > 8
     for path in lists:
@@ -159,7 +162,8 @@ async def open_administration(admin: Person, server: EverlongProcess, dump: str)
         if rows:
             await admin.get(server, rows[0])
         else:
-            assert "_".join(path.split("/")[2:4]) not in dump, path
+            table = "_".join(path.split("/")[2:4])
+            assert table not in dump or table in WITHOUT_PAGES, path
 
 
 async def open_conversation(person: Person, server: EverlongProcess, path: str) -> None:
