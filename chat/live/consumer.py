@@ -344,7 +344,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _send_snapshot(self) -> None:
         with self._outbox.hold():
-            await self._tell(await snapshot.build_snapshot(self.conversation_id))
+            await self._tell(await snapshot.build_snapshot(self.conversation_id, self.user))
 
     async def _tell_alive(self) -> None:
         """Without a look at the database: many quiet pages ask, and `_watch_access` looks too."""

@@ -3,8 +3,10 @@
 from dataclasses import replace
 from uuid import UUID
 
+from accounts.models import User
 from chat.db.threads import in_db
 from chat.engine.state import load_head_number, load_state
+from chat.html.budget_line import read_budget_line
 from chat.html.questions import render_proposal
 from chat.live.peers import ask_holder
 from chat.live.runner import runner
@@ -15,12 +17,12 @@ from chat.protocol.parts import LiveAnswer, LiveText, TurnState
 from chat.services.library import memories
 
 
-async def build_snapshot(conversation_id: UUID) -> Snapshot:
-    """The event, with the live text from the process that writes it."""
-    stored, turn = await in_db(_stored, conversation_id)
+async def build_snapshot(conversation_id: UUID, user: User) -> Snapshot:
+    """The event for a page of this person's, with the live text from the process that writes it."""
+    stored, turn = await in_db(_stored, conversation_id, user)
     told = await _find_live(turn) if turn else None
     if turn and told is None:  # it may have ended since
-        stored, turn = await in_db(_stored, conversation_id)
+        stored, turn = await in_db(_stored, conversation_id, user)
     if turn is None:
         return stored
     text = told["text"] if told else await in_db(_checkpoint, turn)
@@ -37,7 +39,7 @@ async def _find_live(turn: Turn) -> LiveAnswer | None:
     return live.snapshot() if live is not None and live.turn_id == turn.pk else None
 
 
-def _stored(conversation_id: UUID) -> tuple[Snapshot, Turn | None]:
+def _stored(conversation_id: UUID, user: User) -> tuple[Snapshot, Turn | None]:
     """What the database knows, without the turn; and that turn."""
     state = load_state(conversation_id)
     turn = Turn.objects.filter(conversation=conversation_id, status__in=Turn.ACTIVE).first()
@@ -52,6 +54,7 @@ def _stored(conversation_id: UUID) -> tuple[Snapshot, Turn | None]:
         compaction=from_rows.compression_started(compaction) if compaction else None,
         usage=from_rows.context_usage(state),
         questions="".join(map(render_proposal, memories.list_proposals_of(state.conversation))),
+        budget=read_budget_line(user),
     )
     return event, turn
 

@@ -260,6 +260,7 @@ class Snapshot(Event):
     compaction: CompressionStarted | None
     usage: ContextUsage
     questions: str
+    budget: str
 
 
 @dataclass(frozen=True, slots=True)

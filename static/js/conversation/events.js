@@ -30,6 +30,7 @@ async function caughtUp(chat, frame) {
   if (chat.topbar.showTitle(frame.title)) refreshSidebar();
   const missedCompaction = frame.usage && frame.usage.totals.compactions !== chat.compactions;
   if (frame.usage) chat.showUsage(frame.usage);
+  showBannerIn("#budget-line", frame.budget ?? "");
   turn.restore(frame.turn);
   if (!turn.live) transcript.endLive();
   const missedEnd = !frame.compaction && chat.compaction.ended();

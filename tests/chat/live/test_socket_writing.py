@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import cycle
+from typing import Any
 
 import pytest
 from channels.testing import WebsocketCommunicator
@@ -59,9 +60,9 @@ async def test_a_frame_that_comes_while_a_snapshot_is_made_waits_behind_it(
     tab, _ = await open_tab(chat, lambda: True)
     build = snapshot.build_snapshot
 
-    async def build_late(conversation_id: object) -> object:
+    async def build_late(*what: Any) -> object:
         await send(conversation_group(chat.conversation.pk), SiteState("news"))
-        return await build(conversation_id)  # type: ignore[arg-type]
+        return await build(*what)
 
     monkeypatch.setattr(snapshot, "build_snapshot", build_late)
     before = len(tab.frames)
