@@ -5,7 +5,6 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 from channels.layers import get_channel_layer
@@ -142,7 +141,7 @@ def break_the_snapshot(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "build_snapshot", fail)
 
 
-async def fail(conversation_id: UUID) -> Snapshot:
+async def fail(*_: Any) -> Snapshot:
     raise ValueError("a bug")
 
 
@@ -160,7 +159,7 @@ async def test_a_socket_that_cannot_be_told_what_it_missed_is_closed(
     assert tab.closed_with == code
 
 
-async def fail_as_a_database_that_is_away(conversation_id: UUID) -> Snapshot:
+async def fail_as_a_database_that_is_away(*_: Any) -> Snapshot:
     raise OperationalError("away")
 
 
