@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
+from asgiref.sync import async_to_sync
 from django.db import (
     InterfaceError,
     OperationalError,
@@ -76,6 +77,15 @@ async def in_tool_db(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 async def _run_in(executor: ThreadPoolExecutor, work: Callable[[], T]) -> T:
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(executor, _call, work, translation.get_language())
+
+
+def run_long(work: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a coroutine from a worker's thread. Minutes may pass meanwhile, in which the thread's own
+    connection may break: what follows opens a new one."""
+    try:
+        return async_to_sync(work)(*args, **kwargs)
+    finally:
+        close_old_connections()
 
 
 async def in_db_with_retries(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

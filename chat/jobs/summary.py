@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 import structlog
-from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_noop
@@ -21,7 +20,7 @@ from agent.context.assemble import Context, assemble
 from agent.engine import CompactedContext, rewrite_chapter, run_compaction
 from agent.errors import AgentError
 from agent.model.client import Client
-from chat.db.threads import UNAVAILABLE, in_db
+from chat.db.threads import UNAVAILABLE, in_db, run_long
 from chat.engine import attachment_contents, model_server
 from chat.engine.providers import Endpoint
 from chat.models import Compaction
@@ -57,7 +56,7 @@ def write_summary(compaction_id: int) -> bool:
 def _write_claimed(task: compaction_jobs.SummaryTask) -> bool:
     compaction_id = task.compaction.pk
     try:
-        written = async_to_sync(ask_for_summary)(task)
+        written = run_long(ask_for_summary, task)
     except Unwanted:
         log.info("compaction was ended elsewhere", compaction=compaction_id)
     except (AgentError, SummaryRejected) as error:

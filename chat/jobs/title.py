@@ -5,13 +5,13 @@ from functools import partial
 from uuid import UUID
 
 import structlog
-from asgiref.sync import async_to_sync
 from django.conf import settings
 
 from agent.context.request import Request
 from agent.errors import AgentError
 from agent.messages import Block
 from agent.model.client import Client
+from chat.db.threads import run_long
 from chat.engine import model_server
 from chat.models import Conversation, Message
 from chat.services.ledgers import JobLedger
@@ -49,7 +49,7 @@ def write_title(conversation_id: UUID) -> None:
         )
         kind = ModelCall.Kind.TITLE
         ledger = JobLedger(CallDetails(conversation.owner_id, kind, model, conversation.pk))
-        title = async_to_sync(_ask_for_title)(client, model, texts, ledger)
+        title = run_long(_ask_for_title, client, model, texts, ledger)
     except AgentError as error:
         log.warning("no title", conversation=str(conversation_id), reason=error.message)
         return
