@@ -282,7 +282,7 @@ def test_what_a_dead_holder_held_comes_back(conversation: Conversation) -> None:
     [held] = read_held()
     assert held > 0
     Turn.objects.update(lease_expires=timezone.now())
-    sweep.sweep()
+    assert sweep.interrupt(Turn.objects.get().pk)
     counter = BudgetCounter.objects.get()
     call = ModelCall.objects.get()
     assert call.state == ModelCall.State.LOST
