@@ -18,6 +18,7 @@ from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError
 
 from accounts import invitations
+from accounts.invitation_pages import show_invalid
 from accounts.models import User
 from accounts.oidc.failures import show_away
 from accounts.sign_up import has_address, may_sign_up
@@ -158,7 +159,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
                 if invitation:
                     invitations.claim(invitation, user)
         except invitations.InvitationInvalid:  # Somebody else was faster.
-            raise ImmediateHttpResponse(invitations.show_invalid(request)) from None
+            raise ImmediateHttpResponse(show_invalid(request)) from None
         invitations.forget_pending(request)
         return user
 
