@@ -14,6 +14,7 @@ from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from allauth.usersessions.models import UserSession
 from django import forms
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -66,9 +67,10 @@ class InvitationAdmin(admin.ModelAdmin):
 
     @admin.action(description="Revoke the selected invitations", permissions=["add"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
-        revoked = invitations.revoke(queryset)
-        for each in revoked:
-            record_act(request, Act.REVOKE, each)
+        with transaction.atomic():
+            revoked = invitations.revoke(queryset)
+            for each in revoked:
+                record_act(request, Act.REVOKE, each)
         messages.success(request, f"Revoked: {len(revoked)}.")
 
     def has_change_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
