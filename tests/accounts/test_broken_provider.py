@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from accounts.models import User
-from accounts.oidc import adapter
+from accounts.oidc import http
 from config.sign_in import OpenIdProvider, SignUp
 
 CONFIGURATION = "/.well-known/openid-configuration"
@@ -184,7 +184,7 @@ def test_an_answer_that_drips_is_left_after_a_while(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each byte in time for the limit between two of them."""
-    monkeypatch.setattr(adapter, "MOST_SECONDS", 0.5)
+    monkeypatch.setattr(http, "MOST_SECONDS", 0.5)
     pause = threading.Event()
 
     def drip() -> bytes:
