@@ -14,6 +14,7 @@ from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from allauth.usersessions.models import UserSession
 from django import forms
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -21,8 +22,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import invitations
+from accounts.audit import Act
 from accounts.audited_admin import record_act
 from accounts.models import Invitation, Role, User
+from accounts.roles import is_administrator
 
 # The settings name the provider, its tokens are not kept, and sessions are their owners' own.
 admin.site.unregister([SocialApp, SocialToken, UserSession])
@@ -31,7 +34,11 @@ admin.site.unregister([Authenticator, EmailAddress, SocialAccount])  # below wit
 
 class InvitationForm(forms.ModelForm):
     days = forms.IntegerField(
-        label="Days", min_value=1, max_value=365, initial=invitations.DAYS, help_text="How long."
+        label="Days",
+        min_value=1,
+        max_value=365,
+        initial=invitations.DAYS,
+        help_text="How long the link works.",
     )
 
     class Meta:
@@ -60,9 +67,10 @@ class InvitationAdmin(admin.ModelAdmin):
 
     @admin.action(description="Revoke the selected invitations", permissions=["add"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
-        revoked = invitations.revoke(queryset)
-        for each in revoked:
-            record_act(request, "revoke", each)
+        with transaction.atomic():
+            revoked = invitations.revoke(queryset)
+            for each in revoked:
+                record_act(request, Act.REVOKE, each)
         messages.success(request, f"Revoked: {len(revoked)}.")
 
     def has_change_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
@@ -110,7 +118,7 @@ class WaysIn(admin.ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Those of an administrator only by an administrator."""
         is_guarded = obj is not None and obj.user.role == Role.ADMINISTRATOR
-        may_touch = request.user.is_superuser or not is_guarded
+        may_touch = is_administrator(request.user) or not is_guarded
         return bool(may_touch and super().has_delete_permission(request, obj))
 
 

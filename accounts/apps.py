@@ -6,6 +6,7 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         # They listen: to sign-ins, to second factors that come and go, to changes of groups.
+        import accounts.audit
         import accounts.oidc.groups
         import accounts.policies
         import accounts.second_factor

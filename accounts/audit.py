@@ -33,6 +33,7 @@ class Act(TextChoices):
     EXPORT = "export"
     HOLD = "hold"  # nothing of it is deleted for being old
     RELEASE = "release"
+    REVOKE = "revoke"  # an invitation
     HAND_OVER = "hand over"
     SET_RETENTION = "set retention"  # after how many days conversations are deleted, from now on
     RETENTION = "retention"  # conversations were deleted for being old: how many

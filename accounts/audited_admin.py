@@ -75,9 +75,10 @@ def record_act(
     request: HttpRequest, act: str, row: Model, *, reason: str = "", changed: Sequence[str] = ()
 ) -> None:
     """Add an entry for what the person of a request has done to a row, or seen of it."""
-    # Nobody sees a page of the administration who is not signed in.
-    actor = request.user if isinstance(request.user, User) else None
-    audit.record(actor, act, target=row, owner=find_owner(row), reason=reason, changed=changed)
+    assert isinstance(request.user, User)  # nobody else sees a page of the administration
+    audit.record(
+        request.user, act, target=row, owner=find_owner(row), reason=reason, changed=changed
+    )
 
 
 def find_owner(row: Model) -> User | None:

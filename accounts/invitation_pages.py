@@ -10,13 +10,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.forms import NewAccountForm
-from accounts.invitations import (
-    InvitationInvalid,
-    accept,
-    find_valid,
-    remember_pending,
-    show_invalid,
-)
+from accounts.invitations import InvitationInvalid, accept, find_valid, remember_pending
 from accounts.sessions import sign_in
 
 
@@ -43,3 +37,8 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         form.add_error("username", gettext("A user with that username already exists."))
     remember_pending(request, found)
     return render(request, "accounts/invitation.html", {"form": form})
+
+
+def show_invalid(request: HttpRequest) -> HttpResponse:
+    """The page for a link that was used, revoked or never was valid: 404."""
+    return render(request, "accounts/invitation_invalid.html", status=404)

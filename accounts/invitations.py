@@ -11,8 +11,7 @@ import structlog
 from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.models import Invitation, User
@@ -108,11 +107,6 @@ def find_pending(request: HttpRequest, address: str) -> Invitation | None:
         return None
     found = _valid().filter(token_hash=token_hash).select_related("group").first()
     return found if found and found.email in ("", address) else None
-
-
-def show_invalid(request: HttpRequest) -> HttpResponse:
-    """The page for a link that was used, revoked or never was valid: 404."""
-    return render(request, "accounts/invitation_invalid.html", status=404)
 
 
 def _valid() -> QuerySet[Invitation]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.signals import user_logged_out
 from django.dispatch import receiver
@@ -15,7 +14,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext
 
 from accounts.preferences import speak_chosen_language
-from accounts.second_factor import is_missed_by
+from accounts.second_factor import must_add_factor
 
 OWNER_HEADER, OWNER_FIELD = "X-Page-User", "page_user"  # static/js/base/session.js sends them
 # A page may be kept for Back, which its script covers after a sign-out; all else is kept nowhere.
@@ -85,13 +84,11 @@ class SecondFactorMiddleware(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view: Callable[..., HttpResponseBase], *_: Any
     ) -> HttpResponse | None:
-        if not settings.REQUIRE_SECOND_FACTOR or not request.user.is_authenticated:
-            return None
         match = request.resolver_match
         # With what it is included in: the administration has pages of the same names.
         name = (match and match.view_name) or ""
         is_allowed = name in self.ALLOWED or name.startswith("mfa_")
-        if is_allowed or not is_missed_by(request.user):
+        if is_allowed or not must_add_factor(request):
             return None
         if is_scripted(request):
             words = gettext("Your account needs a second factor first. Load the page again.")

@@ -97,8 +97,7 @@ def set_policy(group: Group, **values: Any) -> None:
 
 def remove_policy(group: Group) -> None:
     """Let a group say nothing of what its members may use."""
-    for policy in GroupPolicy.objects.filter(group=group):
-        policy.delete()
+    GroupPolicy.objects.filter(group=group).delete()
 
 
 def forget_rights(**_: Any) -> None:

@@ -4,8 +4,7 @@ REQUIRE_SECOND_FACTOR asks it of operators and administrators ("staff") or of al
 can sign in, and only add one. A provider's own second factor is not known here and does not count.
 """
 
-import time
-from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 from allauth.core import context
@@ -25,7 +24,6 @@ FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
 # Until when (monotonic, in seconds) it is known of a person whether they have a second factor.
 _known: dict[int, tuple[float, bool]] = {}
-_clock: Callable[[], float] = time.monotonic
 
 
 def is_required_of(user: User) -> bool:
@@ -41,14 +39,16 @@ def is_missed_by(user: User) -> bool:
     if not is_required_of(user):
         return False
     until, has_factor = _known.get(user.pk, (0.0, False))
-    if until < _clock():
+    if until < monotonic():
         has_factor = Authenticator.objects.filter(user=user, type__in=FACTORS).exists()
-        _known[user.pk] = _clock() + KEPT_SECONDS, has_factor
+        _known[user.pk] = monotonic() + KEPT_SECONDS, has_factor
     return not has_factor
 
 
 def must_add_factor(request: HttpRequest) -> bool:
-    """`is_missed_by` the person who asks."""
+    """`is_missed_by` the person who asks. Where it is asked of nobody, they are not even read."""
+    if not settings.REQUIRE_SECOND_FACTOR:
+        return False
     return request.user.is_authenticated and is_missed_by(request.user)
 
 

@@ -25,9 +25,10 @@ def sessions(request: HttpRequest) -> HttpResponse:
 
 
 def describe_sessions(request: HttpRequest) -> list[dict[str, Any]]:
-    """Where the person who asks is signed in, this browser first."""
+    """Where the person who asks is signed in, this browser first. A session that began before the
+    list was kept is noted here, when its own person looks."""
     current = request.session.session_key
-    if not UserSession.objects.filter(session_key=current).exists():  # of before an upgrade
+    if not UserSession.objects.filter(session_key=current).exists():
         UserSession.objects.create_from_request(request)
     listed = [
         {

@@ -48,8 +48,9 @@ def sign_in(request: HttpRequest, user: User) -> None:
 
 
 def list_sessions(user: User) -> list[UserSession]:
-    """Where somebody is signed in, the newest first. Sessions of before an upgrade from 0.1 are not
-    among them; `end_other_sessions` ends them too."""
+    """Where somebody is signed in, the newest first; rows of sessions that have ended are deleted.
+    Sessions of before an upgrade from 0.1 are not among them; `end_other_sessions` ends them
+    too."""
     found: list[UserSession] = UserSession.objects.purge_and_list(user)
     return sorted(found, key=lambda each: each.created_at, reverse=True)
 

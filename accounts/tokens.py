@@ -3,7 +3,7 @@
 import secrets
 import string
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import structlog
 from django.db.models import Q, QuerySet
@@ -76,7 +76,7 @@ def find_user_id_by_token(token: str, scope: str) -> int | None:
     now = timezone.now()
     found = (
         AccessToken.objects.filter(token_hash=hash_token(token), user__is_active=True)
-        .filter(_is_current(now))
+        .filter(Q(expires_at=None) | Q(expires_at__gt=now))
         .first()
     )
     if found is None or scope not in found.scopes:
@@ -84,7 +84,3 @@ def find_user_id_by_token(token: str, scope: str) -> int | None:
     if found.last_used_at is None or found.last_used_at < now - timedelta(seconds=USE_SECONDS):
         AccessToken.objects.filter(pk=found.pk).update(last_used_at=now)
     return found.user_id
-
-
-def _is_current(now: datetime) -> Q:
-    return Q(expires_at=None) | Q(expires_at__gt=now)

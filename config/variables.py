@@ -113,8 +113,7 @@ class Variables:
     def mail(self, name: Text) -> Settings:
         """Django's settings of mail, from the address of a server; {} where none is set. The value
         is not shown: it may hold a password."""
-        if not os.environ.get(name, "").strip():
-            self._env.str(name, "")
+        if not self._env.str(name, "").strip():
             return {}
         try:
             found: Settings = self._env.dj_email_url(name)

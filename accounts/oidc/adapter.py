@@ -1,6 +1,5 @@
 """django-allauth's policy for people who come by a provider of identities."""
 
-from time import monotonic
 from typing import Any
 
 import requests
@@ -15,43 +14,13 @@ from django.http import HttpRequest
 from django.shortcuts import render
 
 from accounts import invitations
+from accounts.invitation_pages import show_invalid
 from accounts.models import User
 from accounts.oidc.failures import show_away
+from accounts.oidc.http import ProxiedSession
 from accounts.sign_up import has_address, may_sign_up
 
 log = structlog.get_logger(__name__)
-
-TIMEOUT = (5, 10)  # s: to connect, and between two bytes
-CHUNK = 10_000  # bytes
-MOST_SECONDS = 30.0  # of one answer
-MOST_BYTES = 2_000_000  # of one, unpacked; those of known providers have some 10,000
-
-
-class ProxiedSession(requests.Session):
-    """Asks servers through the proxies of the settings, and never without limits of time and size:
-    a provider that sends without end takes no thread and no memory of the site."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.trust_env = False  # it would send what is meant for this machine to a proxy
-
-    def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
-        proxy = settings.PROXIES.find(str(url))
-        if proxy and proxy.fault:
-            raise requests.exceptions.ProxyError(proxy.fault)
-        kwargs.setdefault("timeout", TIMEOUT)
-        kwargs["proxies"] = {"all": proxy.url} if proxy else {}
-        until = monotonic() + MOST_SECONDS
-        answer = super().request(method, url, *args, **kwargs | {"stream": True})
-        read = b""
-        # As it arrives: a whole chunk of somebody who sends byte after byte takes too long.
-        while part := answer.raw.read1(CHUNK, decode_content=True):
-            read += part
-            if len(read) > MOST_BYTES or monotonic() > until:
-                answer.close()
-                raise requests.exceptions.ContentDecodingError("The answer has no end.")
-        answer._content = read  # where `Response.content` keeps what it has read
-        return answer
 
 
 class SocialAccountAdapter(DefaultSocialAccountAdapter):
@@ -132,7 +101,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
                 if invitation:
                     invitations.claim(invitation, user)
         except invitations.InvitationInvalid:  # Somebody else was faster.
-            raise ImmediateHttpResponse(invitations.show_invalid(request)) from None
+            raise ImmediateHttpResponse(show_invalid(request)) from None
         invitations.forget_pending(request)
         return user
 

@@ -12,10 +12,7 @@ def is_about(document: Any, subject: str) -> bool:
 
 
 def merge_claims(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The claims of both documents; those of the user info win, which are as of now. What is merged
-    already stays as it is."""
-    if not data.keys() & {"id_token", "userinfo"}:
-        return dict(data)
+    """The claims of both documents; those of the user info win, which are as of now."""
     return {**(data.get("id_token") or {}), **(data.get("userinfo") or {})}
 
 

@@ -62,7 +62,7 @@ class OpenIdAdapter(OpenIDConnectOAuth2Adapter):
     def get_access_token_data(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         with _reading("The provider's answer to a code"):
             data: dict[str, Any] = super().get_access_token_data(*args, **kwargs)
-            return {**data}
+            return {**data}  # no object: TypeError
 
     def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> Any:
         """Raises OAuth2Error where a document about the person is missing, or about another."""
@@ -87,7 +87,7 @@ class OpenIdAdapter(OpenIDConnectOAuth2Adapter):
 class OpenIdAccount(OpenIDConnectProviderAccount):
     def to_str(self) -> str:
         """What its owner knows it by."""
-        claims = merge_claims(self.account.extra_data)
+        claims = self.account.extra_data
         return str(claims.get("email") or claims.get("preferred_username") or self.account.uid)
 
 

@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from accounts.models import User
-from accounts.oidc import adapter
+from accounts.oidc import http
 from config.sign_in import OpenIdProvider, SignUp
 
 CONFIGURATION = "/.well-known/openid-configuration"
@@ -27,10 +27,12 @@ pytestmark = pytest.mark.django_db
 
 class Provider(ThreadingHTTPServer):
     """Sends what a test has put into `documents`, by the path: an object as JSON, bytes as they
-    are, and a function's chunks without end."""
+    are, and a function's chunks without end. `headers` go with
+    them, by the path too; with a Location the document is elsewhere."""
 
     daemon_threads = True
     documents: dict[str, Any]
+    headers: dict[str, dict[str, str]]
 
     @property
     def issuer(self) -> str:
@@ -42,7 +44,10 @@ class Answer(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         document = self.server.documents[self.path]
-        self.send_response(200)
+        headers = self.server.headers.get(self.path, {})
+        self.send_response(302 if "Location" in headers else 200)
+        for header in headers.items():
+            self.send_header(*header)
         if not isinstance(document, bytes):
             self.send_header("Content-Type", "application/json")
         self.end_headers()
@@ -66,6 +71,7 @@ def provider(settings: Any) -> Iterator[Provider]:
     cache.clear()
     server = Provider(("localhost", 0), Answer)
     issuer = server.issuer
+    server.headers = {}
     server.documents = {
         CONFIGURATION: {
             "issuer": issuer,
@@ -142,11 +148,43 @@ def test_an_answer_without_end_is_not_read_for_ever(provider: Provider, path: st
         assert come_back() in (401, 503)
 
 
+def test_an_address_that_has_moved_is_followed_but_what_it_sends_is_not_read_for_ever(
+    provider: Provider,
+) -> None:
+    provider.documents["/new"] = provider.documents[CONFIGURATION]
+    provider.headers[CONFIGURATION] = {"Location": "/new"}
+    assert Client().post("/account/oidc/login/").status_code == 302
+    provider.documents[CONFIGURATION] = partial(bytes, 100_000)
+    assert Client().post("/account/oidc/login/").status_code == 503
+
+
+def test_addresses_that_lead_to_each_other_lead_nowhere(provider: Provider) -> None:
+    provider.headers = {
+        CONFIGURATION: {"Location": "/new"},
+        "/new": {"Location": CONFIGURATION},
+    }
+    provider.documents["/new"] = {}
+    assert Client().post("/account/oidc/login/").status_code == 503
+
+
+@pytest.mark.parametrize("header", [("Content-Length", "100"), ("Content-Encoding", "gzip")])
+@pytest.mark.parametrize("path", [CONFIGURATION, "/token", "/keys"])
+def test_an_answer_that_is_not_what_its_header_says(
+    provider: Provider, path: str, header: tuple[str, str]
+) -> None:
+    """Cut off, or not packed."""
+    provider.headers[path] = dict([header])
+    if path == CONFIGURATION:
+        assert Client().post("/account/oidc/login/").status_code == 503
+    else:
+        assert come_back() in (401, 503)
+
+
 def test_an_answer_that_drips_is_left_after_a_while(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each byte in time for the limit between two of them."""
-    monkeypatch.setattr(adapter, "MOST_SECONDS", 0.5)
+    monkeypatch.setattr(http, "MOST_SECONDS", 0.5)
     pause = threading.Event()
 
     def drip() -> bytes:

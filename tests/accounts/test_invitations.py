@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.contrib.auth.models import Group
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
@@ -68,8 +69,6 @@ def test_nobody_takes_a_name_that_differs_from_anothers_only_in_its_capitals(
 def test_an_address_that_an_administrator_typed_is_no_verified_one(
     client: Client, link: str
 ) -> None:
-    from allauth.account.models import EmailAddress
-
     client.post(link, FORM)
     assert not EmailAddress.objects.exists()
 

@@ -16,8 +16,8 @@ from django.test import Client
 
 from accounts.invitations import invite
 from accounts.models import Invitation, User
-from accounts.oidc.adapter import ProxiedSession
 from accounts.oidc.claims import find_verified_address
+from accounts.oidc.http import ProxiedSession
 from agent.wire.proxies import Proxies
 from config.sign_in import OpenIdProvider, SignUp
 from tests.support.openid_provider import OpenIdProviderProcess

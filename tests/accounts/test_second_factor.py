@@ -102,7 +102,7 @@ def test_what_another_process_took_away_is_known_within_two_seconds(
     client: Client, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(second_factor, "_clock", lambda: now)
+    monkeypatch.setattr(second_factor, "monotonic", lambda: now)
     app = add_app(ada)
     client.force_login(ada)
     assert client.get("/").status_code == 200

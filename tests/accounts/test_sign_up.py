@@ -57,7 +57,7 @@ def test_who_signs_up_is_let_in_once_the_address_is_confirmed() -> None:
     assert "Confirm your address" in sign_up("Grace@example.org").content.decode()
     assert not signs_in("grace@example.org")
     link = link_of(mails()[0])
-    assert "Is\n" in (page := Client().get(link).content.decode()) or "grace@example.org" in page
+    assert "grace@example.org" in Client().get(link).content.decode()
     Client().post(link)
     assert signs_in("grace@example.org")
     assert signs_in("grace")  # the name follows from the address

@@ -46,17 +46,15 @@ def test_two_tokens_differ(ada: User, token: str) -> None:
     assert issue_token(ada, "backup", [EXPORT_READ], 30) != token
 
 
-@pytest.mark.parametrize(("days", "left"), [(30, 30), (90, 90), (365, 365), (None, None)])
-def test_a_token_expires_when_its_owner_has_said(
-    ada: User, days: int | None, left: int | None
-) -> None:
+@pytest.mark.parametrize("days", [30, 90, 365, None])
+def test_a_token_expires_when_its_owner_has_said(ada: User, days: int | None) -> None:
     issue_token(ada, "backup", [EXPORT_READ], days)
     expires_at = list_tokens(ada.pk).get().expires_at
-    if left is None:
+    if days is None:
         assert expires_at is None
     else:
         assert expires_at is not None
-        assert abs(expires_at - timezone.now() - timedelta(days=left)) < timedelta(minutes=1)
+        assert abs(expires_at - timezone.now() - timedelta(days=days)) < timedelta(minutes=1)
 
 
 @pytest.mark.parametrize(

@@ -80,14 +80,14 @@ def test_a_mail_server_is_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["EMAIL_USE_TLS"]
 
 
-@pytest.mark.parametrize("wrong", ["mail.example.org", "imap://me:password@mail.example.org"])
+@pytest.mark.parametrize("wrong", ["mail.example.org", "imap://me:hush-hush@mail.example.org"])
 def test_another_address_is_refused_without_its_password(
     monkeypatch: pytest.MonkeyPatch, wrong: str
 ) -> None:
     with pytest.raises(ImproperlyConfigured) as refused:
         put(monkeypatch, {"EMAIL_URL": wrong}).mail("EMAIL_URL")
     assert "EMAIL_URL is no address of a mail server" in str(refused.value)
-    assert "password@mail" not in str(refused.value).replace("user:password@mail", "")
+    assert "hush-hush" not in str(refused.value)
 
 
 def test_no_mail_server_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
