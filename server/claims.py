@@ -20,6 +20,14 @@ class CannotServe(Exception):
     """The message says what stands in the way and what to do."""
 
 
+def find_origin(host: str, port: int) -> str:
+    """By which people reach a site that listens there, as `https://chat.example.org`."""
+    if settings.PUBLIC_URL:
+        return str(settings.PUBLIC_URL.origin)
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}"
+
+
 def check_address(host: str, port: int) -> None:
     """Raises CannotServe where nothing can listen there."""
     if not 1 <= port <= 65535:

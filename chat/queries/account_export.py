@@ -2,7 +2,8 @@
 page of messages or one version of a summary, however much there is."""
 
 import json
-from collections.abc import AsyncIterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -79,9 +80,14 @@ VERSION_FIELDS = (
 async def export_account(user: User) -> AsyncIterator[bytes]:
     """`everlong.json` says what the others are."""
     with ZipStream() as archive:
-        about = {"format": FORMAT, "version": VERSION, "kind": "account"}
-        when = {"exported_at": timezone.now().isoformat(), "contents": CONTENTS}
-        archive.add_json("everlong.json", about | when)
+        about = {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": "account",
+            "exported_at": timezone.now().isoformat(),
+            "contents": CONTENTS,
+        }
+        archive.add_json("everlong.json", about)
         archive.add_json("account.json", await in_db(describe_account, user))
         archive.add_json("memory.json", await in_db(_read_memory, user))
         archive.add_json("readings.json", await in_db(list_readings, user))
@@ -120,21 +126,31 @@ async def _list_calls(user: User) -> AsyncIterator[str]:
 async def _write_files(archive: ZipStream, user: User) -> AsyncIterator[bytes]:
     """The files of messages and those not sent; a project has its own in its folder."""
     files = await in_db(list, Attachment.objects.filter(owner=user, project=None))
-    archive.add_json("files.json", await in_db(lambda: [_describe_file(file) for file in files]))
+    archive.add_json("files.json", await in_db(_describe_files, user, files))
     for file in files:
         async for data in archive.write_file(_name_file(file), file.original or file.file):
             yield data
 
 
-def _describe_file(file: Attachment) -> dict[str, Any]:
-    return {
-        "id": file.pk,
-        "name": file.name,
-        "file": _name_file(file),
-        "media_type": file.original_type or file.media_type,
-        "created_at": file.created_at,
-        "messages": list(file.messages.values("conversation", "number")),
-    }
+def _describe_files(user: User, files: Sequence[Attachment]) -> list[dict[str, Any]]:
+    messages = defaultdict(list)
+    links = Attachment.messages.through.objects.filter(
+        attachment__owner=user, attachment__project=None
+    )
+    columns = ("attachment", "message__conversation", "message__number")
+    for pk, conversation, number in links.order_by("pk").values_list(*columns):
+        messages[pk].append({"conversation": conversation, "number": number})
+    return [
+        {
+            "id": file.pk,
+            "name": file.name,
+            "file": _name_file(file),
+            "media_type": file.original_type or file.media_type,
+            "created_at": file.created_at,
+            "messages": messages[file.pk],
+        }
+        for file in files
+    ]
 
 
 def _name_file(file: Attachment) -> str:

@@ -19,7 +19,7 @@ class Holdings:
     owners: list[User]
 
     @property
-    def conversations(self) -> "QuerySet[Conversation]":
+    def conversations(self) -> QuerySet[Conversation]:
         """All of them."""
         return _listed().filter(Q(project__in=self.projects) | Q(pk__in=self.single))
 
@@ -54,5 +54,5 @@ def find_holdings(
     return Holdings(found, [row.pk for row in rows], sorted(people, key=lambda each: each.pk))
 
 
-def _listed() -> "QuerySet[Conversation]":
+def _listed() -> QuerySet[Conversation]:
     return Conversation.objects.filter(deleted_at=None, temporary=False)

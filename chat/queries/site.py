@@ -52,13 +52,14 @@ class FaultyDay:
 def load_use() -> list[Use]:
     """Today, a week and a month, in two queries."""
     firsts = {days: last_days(days).first for days in SPANS}
-    people = Conversation.objects.filter(updated_at__gte=begin_of(min(firsts.values()))).aggregate(
+    earliest = begin_of(min(firsts.values()))
+    people = Conversation.objects.filter(updated_at__gte=earliest).aggregate(
         **{
             str(days): Count("owner", filter=Q(updated_at__gte=begin_of(first)), distinct=True)
             for days, first in firsts.items()
         }
     )
-    calls = ModelCall.objects.filter(opened_at__gte=begin_of(min(firsts.values())))
+    calls = ModelCall.objects.filter(opened_at__gte=earliest)
     newest = add_up(calls, periods=list(firsts.values()))
     use, spent = [], Sums()
     for days, first in firsts.items():  # each holds those before it

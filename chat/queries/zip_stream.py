@@ -3,8 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from types import TracebackType
-from typing import Any
+from typing import IO, Any, Self
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from django.db.models.fields.files import FieldFile
@@ -26,16 +25,15 @@ class ZipStream:
     def __init__(self) -> None:
         self._written = _Written()
         self._zip = ZipFile(self._written, "w", ZIP_DEFLATED)
+        self._entry: IO[bytes] | None = None
 
-    def __enter__(self) -> "ZipStream":
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
+        # Of whoever stops reading, the generator that writes an entry ends after this block.
+        if self._entry is not None:
+            self._entry.close()
         self._zip.close()
 
     def take(self) -> bytes:
@@ -47,7 +45,7 @@ class ZipStream:
 
     async def write(self, name: str, texts: AsyncIterator[str]) -> AsyncIterator[bytes]:
         """An entry of texts that come one by one."""
-        with self._zip.open(name, "w") as entry:
+        with self._begin(name) as entry:
             async for text in texts:
                 # To compress takes a while: not on the event loop.
                 await asyncio.to_thread(entry.write, text.encode("utf-8", "replace"))
@@ -60,11 +58,15 @@ class ZipStream:
             opened = await asyncio.to_thread(file.open)
         except FileNotFoundError:
             return
-        with opened, self._zip.open(name, "w") as entry:
+        with opened, self._begin(name) as entry:
             while data := await asyncio.to_thread(opened.read, FILE_CHUNK):
                 await asyncio.to_thread(entry.write, data)
                 if written := self.take():
                     yield written
+
+    def _begin(self, name: str) -> IO[bytes]:
+        self._entry = self._zip.open(name, "w")
+        return self._entry
 
 
 def as_json(value: Any) -> str:

@@ -17,6 +17,7 @@ from accounts import invitations
 from accounts.forms import NewAccountForm
 from accounts.invitations import InvitationInvalid, accept, find_valid, invite
 from accounts.models import AuditEntry, Invitation, Role, User
+from config.public_url import read_public_url
 
 PASSWORD = "correct horse battery"
 FORM = {"username": "grace", "password1": PASSWORD, "password2": PASSWORD}
@@ -164,9 +165,22 @@ def test_links_cannot_be_tried_without_end() -> None:
     assert tried == [404] * 20 + [429]
 
 
-def test_the_command_prints_a_link_that_works(chess: Group, capsys: Any, client: Client) -> None:
+@pytest.mark.parametrize(
+    ("public", "host", "origin"),
+    [
+        ("", "192.0.2.7", "http://192.0.2.7:8000"),
+        ("", "::1", "http://[::1]:8000"),
+        ("https://chat.example.org", "127.0.0.1", "https://chat.example.org"),
+    ],
+)
+def test_the_command_prints_a_link_that_works(
+    chess: Group, capsys: Any, client: Client, settings: Any, public: str, host: str, origin: str
+) -> None:
+    settings.PUBLIC_URL, settings.HOST = read_public_url(public), host
+    settings.PORT = 8000
     call_command("invite", "--group", "Chess", "--email", "grace@example.org", "--days", "2")
     link = capsys.readouterr().out.strip()
+    assert link.startswith(f"{origin}/invitation/")
     client.post(link[link.index("/invitation/") :], FORM)
     assert User.objects.get().groups.get() == chess
 

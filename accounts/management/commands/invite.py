@@ -14,6 +14,7 @@ from django.urls import reverse
 from accounts import audit
 from accounts.audit import Act
 from accounts.invitations import DAYS, invite
+from server.claims import find_origin
 
 
 class Command(BaseCommand):
@@ -38,6 +39,5 @@ class Command(BaseCommand):
         with transaction.atomic():
             invitation, token = invite(None, group=found, email=email, days=days)
             audit.record(None, Act.ADD, target=invitation)
-        public = settings.PUBLIC_URL
-        origin = public.origin if public else f"http://{settings.HOST}:{settings.PORT}"
+        origin = find_origin(settings.HOST, settings.PORT)
         self.stdout.write(origin + reverse("invitation", args=[token]))

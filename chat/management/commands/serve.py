@@ -28,7 +28,7 @@ from chat.live.sweeping import sweep_forever
 from chat.queries import schema
 from chat.services.library.file_types import MAX_FILE_BYTES
 from chat.services.site import model_profiles
-from server.claims import CannotServe, check_address, claim_data
+from server.claims import CannotServe, check_address, claim_data, find_origin
 from server.daphne import Server
 from server.limits import Uploads
 
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             )
         keep_private()
         try:
-            claim_data(self._address(host, port))
+            claim_data(find_origin(host, port))
             check_address(host, port)
         except CannotServe as error:
             raise CommandError(str(error)) from None
@@ -118,12 +118,8 @@ class Command(BaseCommand):
         model_server.use_demo_server(server.base_url)
         return server
 
-    def _address(self, host: str, port: int) -> str:
-        shown = f"[{host}]" if ":" in host else host
-        return settings.PUBLIC_URL.origin if settings.PUBLIC_URL else f"http://{shown}:{port}"
-
     def _announce(self, host: str, port: int) -> None:
-        origin = self._address(host, port)
+        origin = find_origin(host, port)
         address = f"{origin}{settings.BASE_PATH.removesuffix('/')}"
         self.stdout.write(f"Everlong {settings.VERSION}: {address}")
         if settings.DEMO:

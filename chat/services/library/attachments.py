@@ -143,17 +143,18 @@ def delete_files(attachments: Iterable[Attachment]) -> None:
 
 
 def delete_orphans() -> int:
-    """Delete stored files that no row has had for a day: those of a process that was killed when it
-    had just deleted their rows, or had not stored them yet. How many."""
+    """Delete stored files that are older than a day and belong to no row: those of a process that
+    was killed when it had just deleted their rows, or had not stored them yet. How many."""
     root = Path(default_storage.path(""))
+    latest = time.time() - UNSENT_KEPT.total_seconds()
     deleted = 0
-    for path in [each for each in root.glob("attachments/*/*/*") if each.is_file()]:
-        name = path.relative_to(root).as_posix()
-        is_new = path.stat().st_mtime > time.time() - UNSENT_KEPT.total_seconds()
-        if is_new or Attachment.objects.filter(Q(file=name) | Q(original=name)).exists():
+    for path in root.glob("attachments/*/*/*"):
+        if not path.is_file() or path.stat().st_mtime > latest:
             continue
-        default_storage.delete(name)
-        deleted += 1
+        name = path.relative_to(root).as_posix()
+        if not Attachment.objects.filter(Q(file=name) | Q(original=name)).exists():
+            default_storage.delete(name)
+            deleted += 1
     return deleted
 
 

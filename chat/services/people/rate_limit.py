@@ -7,7 +7,7 @@ from contextlib import suppress
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from chat.errors import RefusalCode, Refused
 from chat.models import Turn
@@ -15,6 +15,12 @@ from chat.models import Turn
 MINUTE = 60  # seconds
 SHARED_READS = 600  # pages and files in a minute: a page that is read to its end asks for many
 CROWD_SECONDS = 10  # until another try makes sense where too many answers run
+
+MANY_TURNS = gettext_noop(
+    "You have asked for more than {count} answers or summaries in a minute. Your text is kept; try "
+    "again in {seconds} s."
+)
+MANY_READS = gettext_noop("You have read very much in a minute. Try again in {seconds} s.")
 
 
 def count_turn(user_id: int) -> None:
@@ -35,17 +41,7 @@ def count_turn(user_id: int) -> None:
             retryable=True,
             retry_after=CROWD_SECONDS,
         )
-    minute, second = divmod(int(time.time()), MINUTE)
-    if _counted("turns", user_id, minute) > settings.MESSAGES_PER_MINUTE:
-        raise Refused(
-            RefusalCode.RATE_LIMITED,
-            gettext(
-                "You have asked for more than {count} answers or summaries in a minute. Your text "
-                "is kept; try again in {seconds} s."
-            ).format(count=settings.MESSAGES_PER_MINUTE, seconds=MINUTE - second),
-            retryable=True,
-            retry_after=MINUTE - second,
-        )
+    _count("turns", user_id, settings.MESSAGES_PER_MINUTE, MANY_TURNS)
 
 
 def forget_turn(user_id: int) -> None:
@@ -57,16 +53,7 @@ def forget_turn(user_id: int) -> None:
 def count_shared_read(user_id: int) -> None:
     """Count a page or a file of a shared conversation that a user asks for. Refused above the limit
     of the current minute."""
-    minute, second = divmod(int(time.time()), MINUTE)
-    if _counted("shared", user_id, minute) > SHARED_READS:
-        raise Refused(
-            RefusalCode.RATE_LIMITED,
-            gettext("You have read very much in a minute. Try again in {seconds} s.").format(
-                seconds=MINUTE - second
-            ),
-            retryable=True,
-            retry_after=MINUTE - second,
-        )
+    _count("shared", user_id, SHARED_READS, MANY_READS)
 
 
 def explain_limit(user_id: int) -> str:
@@ -94,15 +81,24 @@ _RUNNING = """
 """
 
 
-def _counted(what: str, user_id: int, minute: int) -> int:
-    """How much of something a user has done in this minute, one more than before. All processes
-    share the count, except while Redis is away (`config.caches`)."""
+def _count(what: str, user_id: int, most: int, words: str) -> None:
+    """Count that a user does something once more in this minute. Refused above `most`, with these
+    words. All processes share the count, except while Redis is away (`config.caches`)."""
+    minute, second = divmod(int(time.time()), MINUTE)
     key = _key(what, user_id, minute)
     cache.add(key, 0, 2 * MINUTE)
     try:
-        return cache.incr(key)
+        count = cache.incr(key)
     except ValueError:  # Redis has just gone, or come back: another cache counts from here
-        return 1
+        count = 1
+    if count > most:
+        left = MINUTE - second
+        raise Refused(
+            RefusalCode.RATE_LIMITED,
+            gettext(words).format(count=most, seconds=left),
+            retryable=True,
+            retry_after=left,
+        )
 
 
 def _key(what: str, user_id: int, minute: int) -> str:

@@ -8,6 +8,7 @@ then the owners are told.
 
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -31,6 +32,7 @@ log = structlog.get_logger(__name__)
 TOLD_DAYS = 7  # for which an owner sees before that a conversation will be deleted
 BATCH = 50  # conversations that one sweep deletes
 LOOK_SECONDS = 600.0  # between two looks of a process, where the last one found nothing
+NO_RULES = "never"  # in the audit, in place of the days
 
 _next_look = 0.0
 
@@ -42,6 +44,7 @@ def delete_old() -> int:
     global _next_look
     if time.monotonic() < _next_look:
         return 0
+    _note_rules()
     deleted = 0
     for pk in find_old()[:BATCH]:
         try:
@@ -62,7 +65,8 @@ def find_old() -> list[UUID]:
     """The conversations that are too old now, at most `BATCH` for each of the different ages."""
     found: list[UUID] = []
     owners = _find_owners()
-    if not owners or not _were_told(sorted(owners)):
+    noted = _find_noted()
+    if noted is None or noted.reason != _describe(owners) or noted.at >= _oldest(TOLD_DAYS):
         return found
     for days, ids in owners.items():
         rows = _kept_by_nobody().filter(owner__in=ids, updated_at__lt=_oldest(days))
@@ -131,12 +135,18 @@ def _find_owners(owner_id: int | None = None) -> dict[int, list[int]]:
     return owners
 
 
-def _were_told(rules: list[int]) -> bool:
-    """Whether these numbers of days have been in force for long enough. The audit remembers since
-    when; new ones are noted there."""
-    words = ", ".join(f"{days} days" for days in rules)
-    last = AuditEntry.objects.filter(act=Act.SET_RETENTION).order_by("-pk").first()
-    if last is None or last.reason != words:
-        audit.record(None, Act.SET_RETENTION, reason=words)
-        return False
-    return last.at < _oldest(TOLD_DAYS)
+def _note_rules() -> None:
+    """Have the audit remember since when the rules hold, also that there are none any more: should
+    they come back, the owners are told again."""
+    rules, noted = _describe(_find_owners()), _find_noted()
+    if rules != (noted.reason if noted else NO_RULES):
+        audit.record(None, Act.SET_RETENTION, reason=rules)
+
+
+def _find_noted() -> AuditEntry | None:
+    return AuditEntry.objects.filter(act=Act.SET_RETENTION).order_by("-pk").first()
+
+
+def _describe(rules: Iterable[int]) -> str:
+    """Numbers of days, as the audit has them."""
+    return ", ".join(f"{days} days" for days in sorted(rules)) or NO_RULES

@@ -123,6 +123,19 @@ def test_new_rules_hold_when_their_owners_could_know(site: Settings) -> None:
     assert left() == set()
 
 
+def test_rules_that_come_back_are_told_again(site: Settings) -> None:
+    row = make_old(days=100)
+    tell()
+    site.RETENTION_DAYS = 0
+    assert left() == {row}
+    site.RETENTION_DAYS = 30
+    assert left() == {row}  # whose owner has seen of no deletion for as long as there was no rule
+    tell()
+    assert left() == set()
+    rules = AuditEntry.objects.filter(act="set retention").order_by("pk")
+    assert [entry.reason for entry in rules] == ["30 days", "never", "30 days"]
+
+
 def test_a_conversation_that_was_pinned_meanwhile_stays() -> None:
     row = make_old()
     tell()
