@@ -26,7 +26,7 @@ from chat.queries.spending import MONTHS, load_site
 from spending.exports import name_file, write_cost_centre_calls, write_cost_centre_sums
 from spending.models import ModelCall
 from spending.queries import load_held
-from spending.spans import last_months, month_of, read_month, read_span
+from spending.spans import Span, last_days, last_months, month_of, read_month, read_span
 
 USUAL = "30"  # days
 DAYS = {"1": "Today", "7": "7 days", "30": "30 days"}
@@ -34,7 +34,7 @@ MOST_PEOPLE = 50
 DELETED = "deleted accounts"
 NO_CENTRE = "no cost centre"
 
-is_permitted = permission_required("spending.view_modelcall", raise_exception=True)
+calls_permission_required = permission_required("spending.view_modelcall", raise_exception=True)
 
 
 def list_spans() -> list[tuple[str, str]]:
@@ -43,19 +43,19 @@ def list_spans() -> list[tuple[str, str]]:
     return [*DAYS.items(), *months]
 
 
-def choose_span(request: HttpRequest) -> str:
-    """The key that is asked for; the usual one where there is no such span."""
+def choose_span(request: HttpRequest) -> tuple[str, Span]:
+    """What is asked for, with its key; the usual span where there is no such one."""
     asked = request.GET.get("span", "")
-    return asked if read_span(asked) else USUAL
+    if span := read_span(asked):
+        return asked, span
+    return USUAL, last_days(int(USUAL))
 
 
-@is_permitted
+@calls_permission_required
 @require_GET
 def show_charts(request: HttpRequest) -> HttpResponse:
     """Charts of the `span` that is asked for: by day, model, kind, person and cost centre."""
-    key = choose_span(request)
-    span = read_span(key)
-    assert span is not None
+    key, span = choose_span(request)
     site = load_site(span)
     spent, held = site.calls.all, load_held()
     month = month_of(span.last)
@@ -84,7 +84,7 @@ def show_charts(request: HttpRequest) -> HttpResponse:
     return render(request, "admin/spending/charts.html", context)
 
 
-@is_permitted
+@calls_permission_required
 @require_GET
 def send_cost_centre(request: HttpRequest, pk: int) -> HttpResponse:
     """A group's `month`: what its calls came to by person and model; with `calls` each of them."""
