@@ -25,7 +25,7 @@ from chat.html.spending import (
 from chat.queries.spending import MONTHS, load_site
 from spending.exports import name_file, write_cost_centre_calls, write_cost_centre_sums
 from spending.models import ModelCall
-from spending.queries import load_held
+from spending.queries import Sums, load_held
 from spending.spans import Span, last_days, last_months, month_of, read_month, read_span
 
 USUAL = "30"  # days
@@ -64,10 +64,9 @@ def show_charts(request: HttpRequest) -> HttpResponse:
         "spans": list_spans(),
         "chosen": key,
         "spent": format_spent(spent),
+        "sums": spent,
         "calls": f"{spent.calls:,}",
-        "estimated": f"{100 * spent.estimated_dollars / spent.dollars:.1f}"
-        if spent.dollars
-        else "",
+        "estimated": _describe_estimated(spent),
         "held": held,
         "held_dollars": format_money(held.dollars),
         "chart": render_days(site.calls.by_day) if len(span.days) > 1 else "",
@@ -99,6 +98,13 @@ def send_cost_centre(request: HttpRequest, pk: int) -> HttpResponse:
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
+
+
+def _describe_estimated(spent: Sums) -> str:
+    """How much of what was spent is an estimate, in per cent; "" where nothing is."""
+    if not spent.estimated_dollars:
+        return ""
+    return f"{100 * spent.estimated_dollars / spent.dollars:.1f}"
 
 
 def _file_url(group: Group, month: str) -> str:
