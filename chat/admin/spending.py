@@ -26,10 +26,9 @@ from chat.queries.spending import MONTHS, load_site
 from spending.exports import name_file, write_cost_centre_calls, write_cost_centre_sums
 from spending.models import ModelCall
 from spending.queries import Sums, load_held
-from spending.spans import Span, last_days, last_months, month_of, read_month, read_span
+from spending.spans import LAST_DAYS, Span, last_days, last_months, month_of, read_month, read_span
 
-USUAL = "30"  # days
-DAYS = {"1": "Today", "7": "7 days", "30": "30 days"}
+USUAL = LAST_DAYS[-1]
 MOST_PEOPLE = 50
 DELETED = "deleted accounts"
 NO_CENTRE = "no cost centre"
@@ -39,8 +38,9 @@ calls_permission_required = permission_required("spending.view_modelcall", raise
 
 def list_spans() -> list[tuple[str, str]]:
     """What to choose from: keys for addresses, with words."""
+    days = [(count, "Today" if count == "1" else f"{count} days") for count in LAST_DAYS]
     months = [(month.key, name_month(month)) for month in last_months(MONTHS)]
-    return [*DAYS.items(), *months]
+    return days + months
 
 
 def choose_span(request: HttpRequest) -> tuple[str, Span]:
