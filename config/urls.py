@@ -120,7 +120,6 @@ site_paths: list[URLPattern | URLResolver] = [
     path("metrics", metrics.exposition, name="metrics"),
     path("", include("accounts.urls")),
     path("account/data/export.zip", account.account_export, name="account_export"),
-    path("account/data/readings/", account.account_readings, name="account_readings"),
     path("account/delete/", account.account_delete, name="account_delete"),
     path("account/", include("allauth.urls")),
     path("admin/", admin.site.urls),

@@ -129,9 +129,8 @@ class AccountAdmin(HandsOver, HoldingAdmin, UserAdmin):
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         role = form.cleaned_data.get("role")
-        if role and is_administrator(
-            request.user
-        ):  # who only sees the field can post it all the same
+        # Who only sees the field can post it all the same.
+        if role and is_administrator(request.user):
             set_role(obj, Role(role))
         super().save_model(request, obj, form, change)
 

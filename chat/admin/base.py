@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any, cast
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -53,18 +53,6 @@ class BoundedPaginator(Paginator):
         return min(self.counted, MOST_COUNTED)
 
 
-class PricedChangeList(ChangeList):
-    """With what the model calls of each row on the page cost as `total`, in one query: the page's
-    `totals_by` names what the rows are to the calls, "" for nothing."""
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        by: TotalsBy | Literal[""] = getattr(self.model_admin, "totals_by", "")
-        if by:
-            self.result_list: list[Any] = list(self.result_list)
-            add_totals(self.result_list, by)
-
-
 def add_totals(rows: Sequence[Any], by: TotalsBy, *, since: datetime | None = None) -> None:
     """Give rows what their model calls, from `since` on, cost as `total`."""
     totals = add_up(by, [row.pk for row in rows], since=since)
@@ -72,8 +60,8 @@ def add_totals(rows: Sequence[Any], by: TotalsBy, *, since: datetime | None = No
         row.total = totals.get(row.pk, Total())
 
 
-class NarrowChangeList(PricedChangeList):
-    """A list that loads the columns it shows, and no others."""
+class NarrowChangeList(ChangeList):
+    """A list of a `ReadOnlyAdmin`, which loads the columns it shows, and no others."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -87,14 +75,20 @@ class NarrowChangeList(PricedChangeList):
         narrowed: QuerySet[Any, Any] = self.model_admin.for_list(queryset)  # type: ignore[attr-defined]
         return narrowed
 
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list: list[Any] = list(self.result_list)
+        if by := self.model_admin.totals_by:  # type: ignore[attr-defined]
+            add_totals(self.result_list, by)
+
 
 class ReadOnlyAdmin(admin.ModelAdmin):
     """Rows to look at. `list_only` names the columns of the list, those of joined tables included:
-    a column that is shown and not named costs a query per row. `totals_by`: see
-    `PricedChangeList`."""
+    a column that is shown and not named costs a query per row. `totals_by` names what the rows are
+    to model calls: each then has what its calls cost as `total`, all in one query."""
 
     list_only: tuple[str, ...] = ()
-    totals_by: TotalsBy | Literal[""] = ""
+    totals_by: TotalsBy | None = None
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER

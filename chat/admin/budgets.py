@@ -1,6 +1,6 @@
 """Budgets in the administration: of the site, of a group, of a person, with what is used."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -26,9 +26,9 @@ from spending.periods import find_span, find_start
 from spending.queries import Sums, add_up, add_up_all
 
 NO_BUDGET, UNLIMITED, AT_MOST = "none", "unlimited", "most"
-KEYS = [(period, unit) for unit in Unit for period in Period]
 MOST_LISTED = 200  # groups, and people, on the first page
 
+# By period and unit, in the order of the pages.
 LABELS = {
     (Period.DAY, Unit.MONEY): "US dollars a day",
     (Period.MONTH, Unit.MONEY): "US dollars a month",
@@ -72,7 +72,8 @@ class Scope:
         used = {period: _load_used(self, period) for period in Period}
         words = "so far by whoever has used most" if self.group else "so far"
         return {
-            (period, unit): f"{_describe_most(used[period], unit)} {words}" for period, unit in KEYS
+            (period, unit): f"{_describe_most(used[period], unit)} {words}"
+            for period, unit in LABELS
         }
 
 
@@ -85,9 +86,9 @@ class BudgetForm(forms.Form):
         use = scope.describe_use()
         choices = [(NO_BUDGET, scope.without), (UNLIMITED, "Unlimited"), (AT_MOST, "At most")]
         self.rows = []
-        for period, unit in KEYS:
+        for (period, unit), label in LABELS.items():
             row = stored.get((period, unit))
-            label, name = LABELS[period, unit], f"{unit}_{period}"
+            name = f"{unit}_{period}"
             self.fields[name] = forms.ChoiceField(
                 label=label, choices=choices, initial=_choose(row)
             )
@@ -103,7 +104,7 @@ class BudgetForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
-        for period, unit in KEYS:
+        for period, unit in LABELS:
             name = f"{unit}_{period}"
             most = f"{name}_most"
             is_missing = values.get(most) is None and most not in self.errors
@@ -116,7 +117,7 @@ class BudgetForm(forms.Form):
         values = self.cleaned_data
         return {
             (period, unit): values[f"{unit}_{period}_most"] if chosen == AT_MOST else None
-            for period, unit in KEYS
+            for period, unit in LABELS
             if (chosen := values[f"{unit}_{period}"]) != NO_BUDGET
         }
 
@@ -157,19 +158,14 @@ class BudgetAdmin(admin.ModelAdmin):
         return False
 
     def get_urls(self) -> list[URLPattern]:
-        def page(route: str, name: str) -> URLPattern:
-            view = self.admin_site.admin_view(self.scope_view)
-            return path(route, view, name=f"spending_budget_{name}")
+        def page(route: str, view: Callable[..., HttpResponse], name: str) -> URLPattern:
+            return path(route, self.admin_site.admin_view(view), name=f"spending_budget_{name}")
 
         return [
-            page("site/", "site"),
-            page("group/<int:group>/", "group"),
-            page("user/<int:user>/", "user"),
-            path(
-                "",
-                self.admin_site.admin_view(self.changelist_view),
-                name="spending_budget_changelist",
-            ),
+            page("", self.changelist_view, "changelist"),
+            page("site/", self.scope_view, "site"),
+            page("group/<int:group>/", self.scope_view, "group"),
+            page("user/<int:user>/", self.scope_view, "user"),
         ]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:

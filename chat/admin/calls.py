@@ -17,7 +17,6 @@ from chat.html.figures import format_money, format_tokens
 from spending.calls import read_usage
 from spending.models import ModelCall
 from spending.queries import opened_in
-from spending.spans import read_span
 
 
 class SpanFilter(admin.SimpleListFilter):
@@ -28,7 +27,7 @@ class SpanFilter(admin.SimpleListFilter):
     parameter_name = "span"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        self.chosen = spending.choose_span(request)
+        self.chosen, self.span = spending.choose_span(request)
         spans = spending.list_spans()
         if self.chosen not in dict(spans):  # a day, or a month long ago
             spans.insert(0, (self.chosen, self.chosen))
@@ -37,9 +36,7 @@ class SpanFilter(admin.SimpleListFilter):
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Any, Any]
     ) -> QuerySet[Any, Any] | None:
-        span = read_span(self.chosen)
-        assert span is not None
-        return queryset.filter(opened_in(span))
+        return queryset.filter(opened_in(self.span))
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         """Without one for all."""
@@ -123,13 +120,13 @@ class CallAdmin(ReadOnlyAdmin):
     )
 
     def get_urls(self) -> list[URLPattern]:
-        views = [
-            path("charts/", spending.show_charts, name="spending_charts"),
-            path("cost-centre/<int:pk>.csv", spending.send_cost_centre, name="cost_centre"),
+        charts = self.admin_site.admin_view(spending.show_charts)
+        cost_centre = self.admin_site.admin_view(spending.send_cost_centre)
+        return [
+            path("charts/", charts, name="spending_charts"),
+            path("cost-centre/<int:pk>.csv", cost_centre, name="cost_centre"),
+            *super().get_urls(),
         ]
-        for each in views:
-            each.callback = self.admin_site.admin_view(each.callback)
-        return views + super().get_urls()
 
     opened = moment_column("Opened", "opened_at")
     person = column("Person", _link_person, "user__username")

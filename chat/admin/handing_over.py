@@ -8,6 +8,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.template.defaultfilters import pluralize
 from django.template.response import TemplateResponse
 
 from accounts.models import User
@@ -77,9 +78,9 @@ def _find(model: type[Any], chosen: list[Any]) -> Holdings:
 
 
 def _describe(handed: HandedOver, receiver: User) -> str:
-    words = (
-        f"{receiver} has got {handed.projects} projects and {handed.conversations} conversations."
-    )
+    projects = f"{handed.projects} project{pluralize(handed.projects)}"
+    conversations = f"{handed.conversations} conversation{pluralize(handed.conversations)}"
+    words = f"{receiver} has got {projects} and {conversations}."
     if handed.busy:
         words += (
             f" {handed.busy} stayed, because something is being answered there. Hand them over "

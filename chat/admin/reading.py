@@ -90,7 +90,6 @@ class PrivateAdmin(ReadOnlyAdmin):
             give_reason(request, private, form.cleaned_data["reason"])
             return redirect(request.get_full_path())
         context = self.admin_site.each_context(request) | {
-            "opts": self.opts,
             "title": "Why do you want to read this?",
             "private": private,
             "kind": private._meta.verbose_name,

@@ -25,37 +25,37 @@ from chat.html.spending import (
 from chat.queries.spending import MONTHS, load_site
 from spending.exports import name_file, write_cost_centre_calls, write_cost_centre_sums
 from spending.models import ModelCall
-from spending.queries import load_held
-from spending.spans import last_months, month_of, read_month, read_span
+from spending.queries import Sums, load_held
+from spending.spans import LAST_DAYS, Span, last_days, last_months, month_of, read_month, read_span
 
-USUAL = "30"  # days
-DAYS = {"1": "Today", "7": "7 days", "30": "30 days"}
+USUAL = LAST_DAYS[-1]
 MOST_PEOPLE = 50
 DELETED = "deleted accounts"
 NO_CENTRE = "no cost centre"
 
-is_permitted = permission_required("spending.view_modelcall", raise_exception=True)
+calls_permission_required = permission_required("spending.view_modelcall", raise_exception=True)
 
 
 def list_spans() -> list[tuple[str, str]]:
     """What to choose from: keys for addresses, with words."""
+    days = [(count, "Today" if count == "1" else f"{count} days") for count in LAST_DAYS]
     months = [(month.key, name_month(month)) for month in last_months(MONTHS)]
-    return [*DAYS.items(), *months]
+    return days + months
 
 
-def choose_span(request: HttpRequest) -> str:
-    """The key that is asked for; the usual one where there is no such span."""
+def choose_span(request: HttpRequest) -> tuple[str, Span]:
+    """What is asked for, with its key; the usual span where there is no such one."""
     asked = request.GET.get("span", "")
-    return asked if read_span(asked) else USUAL
+    if span := read_span(asked):
+        return asked, span
+    return USUAL, last_days(int(USUAL))
 
 
-@is_permitted
+@calls_permission_required
 @require_GET
 def show_charts(request: HttpRequest) -> HttpResponse:
     """Charts of the `span` that is asked for: by day, model, kind, person and cost centre."""
-    key = choose_span(request)
-    span = read_span(key)
-    assert span is not None
+    key, span = choose_span(request)
     site = load_site(span)
     spent, held = site.calls.all, load_held()
     month = month_of(span.last)
@@ -64,10 +64,9 @@ def show_charts(request: HttpRequest) -> HttpResponse:
         "spans": list_spans(),
         "chosen": key,
         "spent": format_spent(spent),
+        "sums": spent,
         "calls": f"{spent.calls:,}",
-        "estimated": f"{100 * spent.estimated_dollars / spent.dollars:.1f}"
-        if spent.dollars
-        else "",
+        "estimated": _describe_estimated(spent),
         "held": held,
         "held_dollars": format_money(held.dollars),
         "chart": render_days(site.calls.by_day) if len(span.days) > 1 else "",
@@ -84,7 +83,7 @@ def show_charts(request: HttpRequest) -> HttpResponse:
     return render(request, "admin/spending/charts.html", context)
 
 
-@is_permitted
+@calls_permission_required
 @require_GET
 def send_cost_centre(request: HttpRequest, pk: int) -> HttpResponse:
     """A group's `month`: what its calls came to by person and model; with `calls` each of them."""
@@ -99,6 +98,13 @@ def send_cost_centre(request: HttpRequest, pk: int) -> HttpResponse:
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
+
+
+def _describe_estimated(spent: Sums) -> str:
+    """How much of what was spent is an estimate, in per cent; "" where nothing is."""
+    if not spent.estimated_dollars:
+        return ""
+    return f"{100 * spent.estimated_dollars / spent.dollars:.1f}"
 
 
 def _file_url(group: Group, month: str) -> str:

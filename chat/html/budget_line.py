@@ -4,6 +4,7 @@ import time
 
 from accounts.models import User
 from accounts.policies import KEPT_SECONDS
+from accounts.roles import is_administrator
 from chat.html.budget_words import describe_nearly_used
 from spending.budgets import NEAR, USED_UP, BudgetState, describe_budgets
 
@@ -21,7 +22,7 @@ def load_budget_line(user: User) -> str:
         if len(_kept) >= MOST_KEPT:
             _kept.clear()
         kept = _kept[user.pk] = (now, describe_budgets(user.pk))
-    return _choose(kept[1], is_administrator=user.is_superuser)
+    return _choose(kept[1], is_told_early=is_administrator(user))
 
 
 def read_budget_line(user: User) -> str:
@@ -30,13 +31,13 @@ def read_budget_line(user: User) -> str:
     return load_budget_line(user)
 
 
-def _choose(states: list[BudgetState], *, is_administrator: bool) -> str:
-    """What concerns a person most. Of the site's budget only administrators hear before it is used
-    up."""
+def _choose(states: list[BudgetState], *, is_told_early: bool) -> str:
+    """What concerns a person most. Of the site's budget only administrators are told before it is
+    used up."""
     told = [
         state
         for state in states
-        if state.share >= (NEAR if state.user_id or is_administrator else USED_UP)
+        if state.share >= (NEAR if state.user_id or is_told_early else USED_UP)
     ]
     return describe_nearly_used(max(told, key=lambda state: state.share)) if told else ""
 

@@ -12,6 +12,7 @@ from spending.models import Period, Unit
 STILL_WORKS = gettext_lazy(
     "Reading, search and export work as before, and summaries are written by rule."
 )
+ANSWERS_GO_ON = gettext_lazy("Answers go on; titles and preparations wait until then.")
 # Stored with the turn that ends for it, so without figures. By whether it is the site's budget, and
 # for how long it lasts.
 _USED = {
@@ -34,6 +35,16 @@ _USED = {
         "The budget of the whole site for this month is used up. It begins anew on the first of "
         "the next month, and an administrator can raise it. Reading, search and export work as "
         "before, and summaries are written by rule."
+    ),
+}
+_NEARLY_USED = {
+    (False, Period.DAY): gettext_noop("{share} % of your budget for today is spent: {spent}."),
+    (False, Period.MONTH): gettext_noop(
+        "{share} % of your budget for this month is spent: {spent}."
+    ),
+    (True, Period.DAY): gettext_noop("{share} % of the site's budget for today is spent: {spent}."),
+    (True, Period.MONTH): gettext_noop(
+        "{share} % of the site's budget for this month is spent: {spent}."
     ),
 }
 _NOTHING = {
@@ -86,25 +97,11 @@ def describe_nearly_used(state: BudgetState) -> str:
     it begins anew."""
     if not state.limit:
         return gettext(explain_used(state))
-    words = {
-        (False, Period.DAY): gettext("{share} % of your budget for today is spent: {spent}."),
-        (False, Period.MONTH): gettext(
-            "{share} % of your budget for this month is spent: {spent}."
-        ),
-        (True, Period.DAY): gettext("{share} % of the site's budget for today is spent: {spent}."),
-        (True, Period.MONTH): gettext(
-            "{share} % of the site's budget for this month is spent: {spent}."
-        ),
-    }[state.user_id is None, state.period]
-    return " ".join(
-        [
-            words.format(share=min(state.share, USED_UP), spent=describe_spent(state)),
-            gettext("It begins anew on {moment}.").format(moment=format_moment(state.resets_at)),
-            gettext("Answers go on; titles and preparations wait until then.")
-            if state.share < USED_UP
-            else str(STILL_WORKS),
-        ]
-    )
+    share, spent = min(state.share, USED_UP), describe_spent(state)
+    words = gettext(_NEARLY_USED[state.user_id is None, state.period])
+    resets = gettext("It begins anew on {moment}.").format(moment=format_moment(state.resets_at))
+    goes_on = STILL_WORKS if share == USED_UP else ANSWERS_GO_ON
+    return f"{words.format(share=share, spent=spent)} {resets} {goes_on}"
 
 
 def describe_spent(state: BudgetState) -> str:

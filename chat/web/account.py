@@ -1,5 +1,4 @@
-"""HTTP: what somebody may do with all that is theirs: take it along, see who has read it, delete
-the account."""
+"""HTTP: what somebody may do with all that is theirs: take it along, or delete the account."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -22,7 +21,6 @@ from accounts.tokens import EXPORT_READ
 from chat.db.threads import in_db
 from chat.models import Attachment, Conversation, Memory, Project
 from chat.queries.account_export import export_account
-from chat.queries.readings import list_newest_readings
 from chat.services.people import accounts
 from chat.web.access import get_user, load_user
 from chat.web.exports import send_while_active
@@ -60,17 +58,6 @@ async def _send(user: User, running: str) -> AsyncIterator[bytes]:
             await in_db(cache.touch, running, EXPORT_SECONDS)
     finally:
         await in_db(cache.delete, running)
-
-
-# --- Readings -------------------------------------------------------------------------------------
-
-
-@login_required
-@require_GET
-def account_readings(request: HttpRequest) -> HttpResponse:
-    """Who has read something of this person's in the administration: a list for the settings."""
-    context = {"readings": list_newest_readings(get_user(request))}
-    return render(request, "chat/account/readings.html", context)
 
 
 # --- Deletion -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
@@ -16,16 +17,19 @@ KEPT_AWAY = 400 * 24 * 3600  # s; browsers keep no cookie longer
 
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
-    """Context of every page: asked only where the page does."""
-    return {"announcement": lambda: describe_announcement(request)}
+    """Context of every page: looked up where the page asks, and once."""
+    return {"announcement": SimpleLazyObject(lambda: describe_announcement(request))}
 
 
 def describe_announcement(request: HttpRequest) -> dict[str, str] | None:
     """What is to be shown in this browser, if anything is."""
     row = find_current()
-    if row is None or request.COOKIES.get(settings.ANNOUNCEMENT_COOKIE_NAME) == make_key(row):
+    if row is None:
         return None
-    return {"text": row.text, "level": row.level, "key": make_key(row)}
+    key = make_key(row)
+    if request.COOKIES.get(settings.ANNOUNCEMENT_COOKIE_NAME) == key:
+        return None
+    return {"text": row.text, "level": row.level, "key": key}
 
 
 @login_required

@@ -9,11 +9,10 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.policies import Rights, load_rights
-from agent.errors import gettext_noop
 from chat.engine.model_profiles import (
     find_default_name,
     has_prices,

@@ -87,7 +87,7 @@ def memory_edit(request: HttpRequest, pk: int) -> HttpResponse:
         if is_from_htmx(request):
             memory.text = text
             return _row(request, memory, error=refusal.message)
-        return _page(request, user, error=refusal.message, failed=pk)
+        return _page(request, user, error=refusal.message)
     if not is_from_htmx(request):
         return redirect(back)
     return _row(request, memory, state="saved" if memory.pk else "merged")
@@ -138,10 +138,8 @@ def _row(request: HttpRequest, memory: Memory, *, state: str = "", error: str = 
     return render(request, "chat/memory_row.html", context, status=422 if error else 200)
 
 
-def _page(
-    request: HttpRequest, user: User, *, text: str = "", error: str = "", failed: int = 0
-) -> HttpResponse:
-    context = load_memory(user) | {"text": text, "error": error, "failed": failed}
+def _page(request: HttpRequest, user: User, *, text: str = "", error: str = "") -> HttpResponse:
+    context = load_memory(user) | {"text": text, "error": error}
     return render_section(request, "memory", context, status=422 if error else 200)
 
 

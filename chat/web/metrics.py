@@ -92,17 +92,16 @@ def _measure_spending(since: datetime) -> Iterable[Metric]:
     """From the rows of model calls, which stay when conversations go."""
     calls = ModelCall.objects.filter(opened_at__gte=since)
     found = add_up(calls, "provider", "model", "kind", "state")
-    words = (
-        "Model calls of the last 24 hours that have ended; those that are lost have an estimate."
-    )
     ended = fold(found, lambda provider, model, kind, state: (kind, state))
-    yield _gauge("model_calls", words, {key: s.calls for key, s in ended.items()}, "kind", "state")
-    words = "What they cost."
+    counts = {key: sums.calls for key, sums in ended.items()}
+    words = "Model calls of the last 24 hours that have ended; the cost of lost ones is estimated."
+    yield _gauge("model_calls", words, counts, "kind", "state")
     spent = fold(found, lambda provider, model, kind, state: (join_name(provider, model), kind))
     dollars = {key: float(sums.dollars) for key, sums in spent.items()}
+    words = "What they cost."
     yield _gauge("model_call_dollars", words, dollars, "model", "kind")
     words = "Of that, summaries of the last 24 hours."
-    summaries = sum(dollars for (_, kind), dollars in dollars.items() if kind in OF_SUMMARIES)
+    summaries = sum(each for (_, kind), each in dollars.items() if kind in OF_SUMMARIES)
     yield _gauge("compaction_dollars", words, {(): summaries})
     held = load_held()
     words = "Model calls that are open at this moment."

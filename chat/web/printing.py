@@ -60,7 +60,7 @@ def _render(request: HttpRequest, context: dict[str, Any]) -> str:
 
 
 def _load_page(shown: QuerySet[Message], after: int) -> list[Message]:
-    return list(shown.filter(position__gt=after).select_related("turn")[:PAGE])
+    return list(shown.filter(position__gt=after)[:PAGE])
 
 
 def _draw(row: Conversation, messages: list[Message], day: str) -> tuple[str, str]:

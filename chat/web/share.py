@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -14,7 +13,7 @@ from chat.errors import Refused
 from chat.html.shared import render_shared
 from chat.models import Conversation, Message, Share
 from chat.queries.shared import find_share, find_shown_file, list_shares, select_shown
-from chat.services.library import shares as service
+from chat.services.library.shares import revoke_share, share_conversation
 from chat.services.people.rate_limit import count_shared_read
 from chat.web.access import (
     explain_refusal,
@@ -25,8 +24,7 @@ from chat.web.access import (
 )
 from chat.web.attachment import serve
 from chat.web.compression import compress
-
-PAGE = 30  # messages
+from chat.web.transcript import PAGE, take_first, take_last
 
 # --- For the owner --------------------------------------------------------------------------------
 
@@ -43,7 +41,7 @@ def shares(request: HttpRequest, pk: UUID) -> HttpResponse:
     offered = _find_offered(row, given)
     last = offered.pk if offered and given else None
     try:
-        made = service.share_conversation(get_user(request), row.pk, last)
+        made = share_conversation(get_user(request), row.pk, last)
     except Refused as refusal:
         words = explain_refusal(refusal)
         return _render_dialog(request, row, offered=offered, refusal=words, status=422)
@@ -55,7 +53,7 @@ def shares(request: HttpRequest, pk: UUID) -> HttpResponse:
 def share_revoke(request: HttpRequest, pk: UUID, share: UUID) -> HttpResponse:
     """Nobody can read the conversation by this link any more."""
     row = find_conversation(request, pk)
-    service.revoke_share(get_user(request), row.pk, share)
+    revoke_share(get_user(request), row.pk, share)
     return _render_dialog(request, row, offered=_find_offered(row, None))
 
 
@@ -107,12 +105,9 @@ def shared(request: HttpRequest, pk: UUID) -> HttpResponse:
     share = _find_share(pk)
     try:
         count_shared_read(get_user(request).pk)
-        asked = {name: int(value) for name, value in request.GET.dict().items()}
     except Refused as refusal:
         return refusal_response(refusal, 429)
-    except ValueError:
-        asked = {}
-    context = _load_page(share, asked)
+    context = _load_page(share, _read_numbers(request))
     if is_from_script(request):
         return render(request, "chat/shares/items.html", context)
     context |= {"share": share, "conversation": share.conversation}
@@ -141,6 +136,14 @@ def _find_share(pk: UUID) -> Share:
     return share
 
 
+def _read_numbers(request: HttpRequest) -> dict[str, int]:
+    """What an address names; nothing where it is none of ours."""
+    try:
+        return {name: int(value) for name, value in request.GET.dict().items()}
+    except ValueError:
+        return {}
+
+
 def _load_page(share: Share, asked: dict[str, int]) -> dict[str, Any]:
     """The articles of some messages as `items`; `earlier` and `later`: the number before or after
     which others stand, None at the ends."""
@@ -150,24 +153,18 @@ def _load_page(share: Share, asked: dict[str, int]) -> dict[str, Any]:
     is_earlier, is_later = True, True
     match asked:
         case {"before": number}:
-            before, is_earlier = _cut(rows.filter(number__lt=number).reverse(), PAGE)
+            before, is_earlier = take_last(rows.filter(number__lt=number))
         case {"around": number}:
-            before, is_earlier = _cut(rows.filter(number__lt=number).reverse(), PAGE // 2)
-            after, is_later = _cut(rows.filter(number__gte=number), PAGE // 2)
+            before, is_earlier = take_last(rows.filter(number__lt=number), PAGE // 2)
+            after, is_later = take_first(rows.filter(number__gte=number), PAGE // 2)
         case {"after": number}:
-            after, is_later = _cut(rows.filter(number__gt=number), PAGE)
+            after, is_later = take_first(rows.filter(number__gt=number))
         case _:
-            after, is_later = _cut(rows, PAGE)
+            after, is_later = take_first(rows)
             is_earlier = False
-    messages = [*reversed(before), *after]
+    messages = [*before, *after]
     return {
         "items": [render_shared(message, share) for message in messages],
         "earlier": messages[0].number if messages and is_earlier else None,
         "later": messages[-1].number if messages and is_later else None,
     }
-
-
-def _cut(rows: QuerySet[Message], count: int) -> tuple[list[Message], bool]:
-    """The first of the rows, and whether there are more."""
-    found = list(rows[: count + 1])
-    return found[:count], len(found) > count

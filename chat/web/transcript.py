@@ -41,8 +41,9 @@ TemplateContext = dict[str, Any]
 
 
 def load_branch(conversation: Conversation) -> QuerySet[Message]:
-    """The messages of the shown branch, in order."""
-    return Message.objects.filter(conversation=conversation, active=True).order_by("position")
+    """The messages of the shown branch, in order, each with its turn."""
+    rows = Message.objects.filter(conversation=conversation, active=True).select_related("turn")
+    return rows.order_by("position")
 
 
 def load_newest(
@@ -55,7 +56,7 @@ def load_newest(
     It is what opens a conversation, so it has no more messages than fill a screen: laying out and
     painting the others would take as long as all the rest.
     """
-    rows, more = _back(load_branch(conversation))
+    rows, more = take_last(load_branch(conversation))
     shown = _count_filling(rows)
     earlier = more or shown < len(rows)
     page = _page(conversation, rows[-shown:], earlier=earlier, later=False, summarised=summarised)
@@ -82,21 +83,21 @@ def _count_lines(message: Message) -> int:
 
 def load_before(conversation: Conversation, position: int) -> TemplateContext:
     """The page before a position."""
-    rows, more = _back(load_branch(conversation).filter(position__lt=position))
+    rows, more = take_last(load_branch(conversation).filter(position__lt=position))
     return _page(conversation, rows, earlier=more, later=True)
 
 
 def load_after(conversation: Conversation, position: int) -> TemplateContext:
     """The page that follows a position; after -1 comes the first."""
-    rows, more = _on(load_branch(conversation).filter(position__gt=position))
+    rows, more = take_first(load_branch(conversation).filter(position__gt=position))
     return _page(conversation, rows, earlier=position >= 0, later=more)
 
 
 def load_around(conversation: Conversation, message: Message) -> TemplateContext:
     """The page with a message of the branch in its middle."""
     rows = load_branch(conversation)
-    earlier, more = _back(rows.filter(position__lt=message.position), PAGE // 2)
-    later, rest = _on(rows.filter(position__gte=message.position), PAGE // 2)
+    earlier, more = take_last(rows.filter(position__lt=message.position), PAGE // 2)
+    later, rest = take_first(rows.filter(position__gte=message.position), PAGE // 2)
     return _page(conversation, [*earlier, *later], earlier=more, later=rest)
 
 
@@ -105,15 +106,15 @@ def has_message_at(conversation: Conversation, position: int, number: int) -> bo
     return load_branch(conversation).filter(position=position, number=number).exists()
 
 
-def _on(rows: QuerySet[Message], count: int = PAGE) -> tuple[list[Message], bool]:
+def take_first(rows: QuerySet[Message], count: int = PAGE) -> tuple[list[Message], bool]:
     """The first of the rows, and whether there are more."""
-    found = list(rows.select_related("turn")[: count + 1])
+    found = list(rows[: count + 1])
     return found[:count], len(found) > count
 
 
-def _back(rows: QuerySet[Message], count: int = PAGE) -> tuple[list[Message], bool]:
+def take_last(rows: QuerySet[Message], count: int = PAGE) -> tuple[list[Message], bool]:
     """The last of the rows, in order, and whether there are more."""
-    found, more = _on(rows.reverse(), count)
+    found, more = take_first(rows.reverse(), count)
     return found[::-1], more
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.doors import login_or_token
 from accounts.models import User
+from accounts.roles import is_administrator
 from accounts.tokens import USAGE_READ
 from chat.html.spending import (
     Line,
@@ -64,7 +65,7 @@ def load_figures(user: User) -> dict[str, Any]:
         "budgets": [
             describe_budget(state)
             for state in describe_budgets(user.pk)
-            if state.user_id or user.is_superuser
+            if state.user_id or is_administrator(user)
         ],
         "months": [
             (name_month(each), each.key, format_spent(sums)) for each, sums in months if sums.calls

@@ -50,7 +50,7 @@ NAMED: Mapping[str, Rule] = {
             *("first_model_panel", "first_tool_panel", "memories", "projects"),
             *("attachment_create", "sidebar", "palette", "announcement_dismiss"),
             *("settings", "settings_section", "settings/general/", "settings/tokens/"),
-            *("usage_page", "usage_calls", "account_export", "account_readings", "account_delete"),
+            *("usage_page", "usage_calls", "account_export", "account_delete"),
             *("sessions_end_others", "mfa_list_webauthn", "mfa_add_webauthn"),
             "mfa_reauthenticate_webauthn",
             *("account_reauthenticate", "account_email"),

@@ -73,7 +73,7 @@ def test_all_of_an_account_or_what_is_chosen_is_handed_over(
     assert "bob has got 0 projects and 2 conversations" in told(response)
     assert Conversation.objects.filter(owner=bob).count() == 2
     response = ask(staff, project, **confirmed)
-    assert "bob has got 1 projects and 1 conversations" in told(response)
+    assert "bob has got 1 project and 1 conversation." in told(response)
     third.refresh_from_db()
     assert third.owner == ada
     ask(staff, ada, **confirmed)

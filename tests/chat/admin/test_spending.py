@@ -102,6 +102,14 @@ def test_the_charts_add_up_by_model_kind_person_and_cost_centre(operator: Client
     ]
 
 
+def test_what_is_settled_is_no_estimate(operator: Client) -> None:
+    make_call("1")
+    page = html(operator.get(CHARTS))
+    assert "<strong>$1.00</strong>" in page
+    assert ">one model call</a>" in page
+    assert "% of it" not in page
+
+
 def test_the_charts_lead_to_the_calls_behind_them(operator: Client) -> None:
     research = Group.objects.create(name="Research")
     ours = make_call("1", user=make_user("ada"), group=research, provider="ours", model="dear")
