@@ -44,7 +44,7 @@ _SUMS = f"""
 """
 
 
-def add_up(
+def load_totals(
     by: TotalsBy, keys: Collection[Key], *, since: datetime | None = None
 ) -> dict[Key, Total]:
     """The totals of people, conversations and so on, by their ids, in one query; those of calls
@@ -68,9 +68,9 @@ def add_up(
     return {as_key(key): _read_sums(*sums) for key, *sums in found}
 
 
-def add_up_one(by: TotalsBy, key: Key) -> Total:
+def load_total(by: TotalsBy, key: Key) -> Total:
     """The total of one."""
-    return add_up(by, [key]).get(key, Total())
+    return load_totals(by, [key]).get(key, Total())
 
 
 def _read_sums(read: Any, written: Any, cost: Any, summaries: Any, is_estimated: Any) -> Total:

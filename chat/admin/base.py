@@ -25,7 +25,7 @@ from chat.html import markdown
 from chat.html.folded_quotes import mark_quotes, show_quotes
 from chat.html.moments import format_moment
 from chat.models import Conversation, Message, ModelProfile
-from spending.totals import Total, TotalsBy, add_up
+from spending.totals import Total, TotalsBy, load_totals
 
 PREVIEW = 120  # characters of a message in a table
 MOST_COUNTED = 10_000  # rows of a list
@@ -55,7 +55,7 @@ class BoundedPaginator(Paginator):
 
 def add_totals(rows: Sequence[Any], by: TotalsBy, *, since: datetime | None = None) -> None:
     """Give rows what their model calls, from `since` on, cost as `total`."""
-    totals = add_up(by, [row.pk for row in rows], since=since)
+    totals = load_totals(by, [row.pk for row in rows], since=since)
     for row in rows:
         row.total = totals.get(row.pk, Total())
 

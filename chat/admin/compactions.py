@@ -53,7 +53,7 @@ from chat.admin.reading import PrivateAdmin
 from chat.html.figures import format_cost, format_money, format_tokens
 from chat.html.moments import format_moment
 from chat.models import Compaction, Conversation
-from spending.totals import add_up_one
+from spending.totals import load_total
 
 # The columns of a compaction in a table.
 SUMMARY_ROW = (
@@ -92,7 +92,7 @@ def make_table_row(row: Any, conversation: Conversation) -> dict[str, Any]:
 
 def _price(row: Any) -> str:
     """Of a row of the list, or of the one that a page is about."""
-    total = row.total if hasattr(row, "total") else add_up_one("compaction", row.pk)
+    total = row.total if hasattr(row, "total") else load_total("compaction", row.pk)
     return format_cost(total.dollars, about=total.is_estimated)
 
 

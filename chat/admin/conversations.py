@@ -31,7 +31,7 @@ from chat.html.figures import format_money, format_tokens
 from chat.html.plot import render_context_plot
 from chat.models import Compaction, Conversation, Message
 from chat.queries.summary_versions import list_quotes
-from spending.totals import add_up_one
+from spending.totals import load_total
 
 MAX_COMPACTIONS = 50  # on a conversation's page
 DOUBTED = "; the model's server reported far too few tokens"
@@ -173,7 +173,7 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
     state = load_state(conversation.pk)
     used, size, limits = state.used, state.size, state.limits
     rest = max(0, used - size.fixed)
-    total = add_up_one("conversation", conversation.pk)
+    total = load_total("conversation", conversation.pk)
     return [
         (
             "Context",

@@ -9,7 +9,7 @@ from agent.messages import Usage
 from chat.engine.model_profiles import has_prices, load_profiles
 from chat.html.figures import format_cost, format_money, format_seconds, format_tokens
 from chat.models import Message, ModelProfile
-from spending.totals import Total, add_up
+from spending.totals import Total, load_totals
 
 
 class AnswerDetails:
@@ -26,7 +26,7 @@ class AnswerDetails:
     @cached_property
     def _totals(self) -> dict[int, Total]:
         """By turn, with all its rounds of tools."""
-        return add_up("turn", {m.turn_id for m in self._messages if m.turn_id})
+        return load_totals("turn", {m.turn_id for m in self._messages if m.turn_id})
 
     def _total_of(self, message: Message) -> Total:
         """Of an answer with all its rounds; one without a turn was imported, and paid elsewhere."""

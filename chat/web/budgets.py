@@ -20,7 +20,7 @@ from chat.models import Conversation
 from chat.services.library import conversations
 from chat.web.access import explain_refusal, find_conversation, refusal_response
 from chat.web.choices import set_choices
-from spending.totals import add_up_one
+from spending.totals import load_total
 
 BUDGETS = {
     "economy": gettext_lazy("Economy: {tokens:,}"),
@@ -91,7 +91,7 @@ def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _describe_totals(state: RequestState) -> list[tuple[str, str]]:
     """What the conversation has cost so far, in words; no amount where no price is known."""
-    conversation, total = state.conversation, add_up_one("conversation", state.conversation.pk)
+    conversation, total = state.conversation, load_total("conversation", state.conversation.pk)
     is_known = bool(total.dollars) or has_prices(state.profile)
     compactions = ngettext(
         "{count} compaction", "{count} compactions", conversation.compactions_completed

@@ -7,7 +7,7 @@ from bench import turn
 from bench.length import Case, list_cases, make_conversation
 from bench.report import Report
 from chat.models import Message, Turn
-from spending.totals import add_up_one
+from spending.totals import load_total
 from tests.chat.factories import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -20,7 +20,7 @@ def test_a_measured_turn_is_stored_and_ended_like_any_other() -> None:
     assert Turn.objects.get().status == Turn.Status.COMPLETED
     answer = Message.objects.get(conversation=conversation, position=5)
     assert answer.text == turn.ANSWER
-    assert add_up_one("turn", answer.turn_id).dollars > 0
+    assert load_total("turn", answer.turn_id).dollars > 0
     assert watch.whole == sum(watch.parts[part] for part in ("send", "request", "end"))
 
 

@@ -34,7 +34,7 @@ from chat.services.calls import lose_open_of_compaction
 from chat.services.turns import leases
 from chat.services.turns.turns import TurnEnded, next_lease_end
 from chat.signals import compaction_ended, compaction_started
-from spending.totals import add_up_one
+from spending.totals import load_total
 
 log = structlog.get_logger(__name__)
 
@@ -234,7 +234,7 @@ def describe_for_log(compaction: Compaction) -> dict[str, Any]:
         "messages_after": compaction.messages_after,
         "tokens_after": after,
         "freed": max(0, compaction.tokens_before - after) if after else 0,
-        "cost": round(float(add_up_one("compaction", compaction.pk).dollars), 6),
+        "cost": round(float(load_total("compaction", compaction.pk).dollars), 6),
         "seconds": round(compaction.duration or 0, 2),
         "cut": len(compaction.audit.get("cut") or ()),
         "left": len(compaction.audit.get("left") or ()),

@@ -20,7 +20,7 @@ from chat.models import Compaction, Conversation, Turn
 from chat.queries import summary_versions
 from chat.services.summary import compactions
 from chat.services.turns import asking
-from spending.totals import add_up
+from spending.totals import load_totals
 
 log = structlog.get_logger(__name__)
 
@@ -99,7 +99,7 @@ def is_over_budget(state: RequestState) -> bool:
         conversation=state.conversation,
         created_at__gt=day_ago,
     )
-    totals = add_up("compaction", list(rows.values_list("pk", flat=True)))
+    totals = load_totals("compaction", list(rows.values_list("pk", flat=True)))
     used = sum(total.tokens for total in totals.values())
     if used < most:
         return False

@@ -39,7 +39,7 @@ from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from spending.models import ModelCall
-from spending.totals import Total, add_up_one
+from spending.totals import Total, load_total
 from tests.chat.counts import read_count
 from tests.chat.factories import (
     HOLDER,
@@ -78,7 +78,7 @@ def opened(talk: Conversation) -> int:
 
 def bill(pk: int) -> Total:
     """What a compaction has cost."""
-    return add_up_one("compaction", pk)
+    return load_total("compaction", pk)
 
 
 def kinds() -> list[tuple[str, str]]:
@@ -102,7 +102,7 @@ def test_a_rejected_summary_is_charged_with_all_its_calls(
     assert kinds()[:2] == [("summary", "settled"), ("correction", "settled")]
     assert len(kinds()) == calls
     assert bill(pk).request_tokens > 3_000 * calls
-    assert bill(pk).dollars == add_up_one("conversation", talk.pk).summary_dollars > 0
+    assert bill(pk).dollars == load_total("conversation", talk.pk).summary_dollars > 0
 
 
 def test_a_stream_that_breaks_off_is_charged_as_far_as_it_was_reported(
@@ -111,7 +111,7 @@ def test_a_stream_that_breaks_off_is_charged_as_far_as_it_was_reported(
     model_server.script.cut(SUMMARY[:200], when=is_summary, always=True)
     pk = opened(talk)
     work(pk)
-    assert bill(pk).dollars == add_up_one("conversation", talk.pk).dollars > 0
+    assert bill(pk).dollars == load_total("conversation", talk.pk).dollars > 0
 
 
 def test_a_cancelled_summary_is_charged(talk: Conversation, model_server: DemoServer) -> None:
@@ -123,7 +123,7 @@ def test_a_cancelled_summary_is_charged(talk: Conversation, model_server: DemoSe
         assert compactions.cancel(talk.pk)
         done.result(10)
     assert Compaction.objects.get(pk=pk).status == Status.CANCELLED
-    assert bill(pk).dollars == add_up_one("conversation", talk.pk).dollars > 0
+    assert bill(pk).dollars == load_total("conversation", talk.pk).dollars > 0
 
 
 def test_a_summary_of_what_has_changed_is_charged(
@@ -139,7 +139,7 @@ def test_a_summary_of_what_has_changed_is_charged(
         done.result(10)
     compaction = Compaction.objects.get(pk=pk)
     assert (compaction.status, compaction.error) == (Status.FAILED, compactions.CHANGED)
-    assert bill(pk).dollars == add_up_one("conversation", talk.pk).dollars > 0
+    assert bill(pk).dollars == load_total("conversation", talk.pk).dollars > 0
 
 
 # --- Another try ----------------------------------------------------------------------------------
@@ -435,11 +435,11 @@ def test_a_summary_model_can_have_a_server_and_a_key_of_its_own(
     work(pk)
     assert Compaction.objects.get(pk=pk).status == Status.COMPLETED
     Conversation.objects.filter(pk=talk.pk).update(title_edited=False)
-    before = add_up_one("conversation", talk.pk)
+    before = load_total("conversation", talk.pk)
     tasks.suggest_title(str(talk.pk))
     talk.refresh_from_db()
     assert talk.title == "A title"
-    after = add_up_one("conversation", talk.pk)
+    after = load_total("conversation", talk.pk)
     assert after.dollars > before.dollars, "a title costs too"
     assert after.summary_dollars == before.summary_dollars
     assert model_server.script.requests == []
@@ -545,7 +545,7 @@ def test_a_title_that_breaks_off_is_charged(talk: Conversation, model_server: De
     Conversation.objects.filter(pk=talk.pk).update(title_edited=False)
     model_server.script.cut("A title of many words")
     tasks.suggest_title(str(talk.pk))
-    assert add_up_one("conversation", talk.pk).output_tokens > 1
+    assert load_total("conversation", talk.pk).output_tokens > 1
     assert kinds() == [("title", "lost")]
 
 

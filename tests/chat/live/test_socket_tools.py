@@ -25,7 +25,7 @@ from chat.tools import registry
 from chat.tools.scope import Scope
 from demo.api.protocol import ScriptedReply, refusal, text, thinking, tool_use
 from demo.api.script import is_chat, is_summary
-from spending.totals import add_up_one
+from spending.totals import load_total
 from tests.agent.conversations import flat
 from tests.chat.counts import read_count
 from tests.chat.factories import add_messages
@@ -121,7 +121,7 @@ async def test_a_turn_calls_tools_and_answers(chat: Chat, lookup: Lookup) -> Non
     assert (called.stop_reason, answer.stop_reason) == ("tool_use", "end_turn")
     assert results.text == "Value of a\n\nValue of b"
     assert called.usage
-    assert (await in_db(add_up_one, "message", called.pk)).dollars > 0
+    assert (await in_db(load_total, "message", called.pk)).dollars > 0
     assert {s.conversation_id for s in lookup.scopes} == {chat.conversation.pk}
     assert {s.owner_id for s in lookup.scopes} == {chat.user.pk}
 
@@ -222,7 +222,7 @@ async def test_usage_and_cost_of_all_rounds_are_charged(chat: Chat, lookup: Look
     tab = await chat.open()
     tab.say("Look")
     await tab.next("turn.finished")
-    total = await in_db(add_up_one, "conversation", chat.conversation.pk)
+    total = await in_db(load_total, "conversation", chat.conversation.pk)
     cached = sum(
         m.usage["cache_read_input_tokens"] + m.usage["cache_creation_input_tokens"]
         for m in (await rows(chat))
@@ -449,7 +449,7 @@ async def test_a_turn_paused_twice_is_sent_back_whole_and_charged_in_full(chat: 
         (sent_back, ["One.", "Two."]),
     ):
         assert [b["text"] for b in blocks if b["type"] == "text"] == texts
-    total = await in_db(add_up_one, "conversation", chat.conversation.pk)
+    total = await in_db(load_total, "conversation", chat.conversation.pk)
     assert total.output_tokens == 3
     assert answer.usage["input_tokens"] == 30
     chat.script.violations.clear()

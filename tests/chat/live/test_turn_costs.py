@@ -21,7 +21,7 @@ from chat.services.turns import endings, requests, sweep
 from chat.services.turns.turns import NewMessage
 from demo.api.protocol import ScriptedReply, text, tool_use
 from spending.models import ModelCall
-from spending.totals import Total, add_up_one
+from spending.totals import Total, load_total
 from tests.chat.factories import make_conversation, make_profile
 from tests.chat.sockets import MAX_OUTPUT, WINDOW, Chat, Tab, long_text
 from tests.support.patience import PATIENCE
@@ -41,7 +41,7 @@ async def tab(chat: Chat) -> Tab:
 
 
 async def total(chat: Chat) -> Total:
-    return await in_db(add_up_one, "conversation", chat.conversation.pk)
+    return await in_db(load_total, "conversation", chat.conversation.pk)
 
 
 async def states(chat: Chat) -> list[str]:

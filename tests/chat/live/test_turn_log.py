@@ -11,7 +11,7 @@ from chat.models import ModelProfile, Turn
 from chat.services.turns.sweep import interrupt
 from demo.api.protocol import tool_use
 from demo.api.script import is_chat, is_summary
-from spending.totals import add_up_one
+from spending.totals import load_total
 from tests.chat.live.test_socket_compaction import HISTORY
 from tests.chat.sockets import PATIENCE, SUMMARY, Chat
 
@@ -53,7 +53,7 @@ async def test_an_answer_tells_its_time_tokens_and_cost(
     }
     assert (line["model"], line["rounds"], line["compacted"]) == (chat.conversation.model, 2, False)
     assert 0 < line["first_delta"] <= line["seconds"]
-    total = await in_db(add_up_one, "conversation", chat.conversation.pk)
+    total = await in_db(load_total, "conversation", chat.conversation.pk)
     kinds = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
     assert sum(line[kind] for kind in kinds) == total.request_tokens
     assert line["output_tokens"] == total.output_tokens

@@ -26,7 +26,7 @@ from chat.services.turns import branches, endings, requests, sweep, turns
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.turns import NewMessage, TurnEnded
 from chat.signals import compaction_ended, compaction_started
-from spending.totals import add_up_one
+from spending.totals import load_total
 from tests.chat.factories import (
     HOLDER,
     add_messages,
@@ -231,7 +231,7 @@ def test_a_completed_compaction_becomes_the_context(
     assert conversation.compressed_at == compaction.finished_at
     assert conversation.compaction == compaction
     assert conversation.compactions_completed == 1
-    total = add_up_one("conversation", conversation.pk)
+    total = load_total("conversation", conversation.pk)
     assert total.dollars == total.summary_dollars == Decimal(1_000 * 2 + 100 * 10) / 10**6
     assert compaction.status == Status.COMPLETED
     assert (compaction.worker_pid, compaction.tokens_after) == (PID, 5)

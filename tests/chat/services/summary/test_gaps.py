@@ -23,7 +23,7 @@ from chat.services.turns import branches, requests
 from chat.services.turns.turns import NewMessage
 from demo.api.script import is_summary
 from demo.api.server import DemoServer
-from spending.totals import add_up_one
+from spending.totals import load_total
 from tests.chat.factories import HOLDER, make_compaction, make_conversation, make_profile, work
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY
 from tests.support.patience import PATIENCE
@@ -130,7 +130,7 @@ def test_one_deleted_message_costs_one_chapter_and_no_wait(
     assert load_state(long.pk).used <= before + 2_000
     row = long.compactions.get(origin=Origin.REBUILT)
     assert (row.status, row.first.number, row.through.number) == ("completed", 1, 24)
-    assert add_up_one("compaction", row.pk).dollars > 0
+    assert load_total("compaction", row.pk).dollars > 0
 
 
 def test_no_earlier_version_brings_a_deleted_message_back(
@@ -239,7 +239,7 @@ def test_the_ends_of_a_chapter_move_and_an_empty_one_goes(user: User) -> None:
     assert (talk.compaction, talk.compressed_context) == (None, None)
     first.refresh_from_db()
     assert (first.chapters, first.summary) == ([], "")
-    assert add_up_one("compaction", first.pk).dollars > 0
+    assert load_total("compaction", first.pk).dollars > 0
 
 
 def test_a_merged_chapter_goes_as_one(user: User) -> None:

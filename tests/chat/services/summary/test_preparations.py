@@ -24,7 +24,7 @@ from chat.services.turns import endings, requests, sweep
 from chat.services.turns.endings import TurnOutcome
 from spending.calls import CallDetails
 from spending.models import ModelCall
-from spending.totals import add_up_one
+from spending.totals import load_total
 from tests.chat.counts import read_count
 from tests.chat.factories import (
     HOLDER,
@@ -97,7 +97,7 @@ def test_a_preparation_locks_nothing_and_the_gauge_hears_of_it(user: User, liste
     assert from_rows.context_usage(load_state(conversation.pk)).ready
     conversation.refresh_from_db()
     assert conversation.compaction is None
-    assert add_up_one("compaction", compaction.pk).request_tokens == 100
+    assert load_total("compaction", compaction.pk).request_tokens == 100
     assert ModelCall.objects.get().kind == ModelCall.Kind.PREPARATION
 
 

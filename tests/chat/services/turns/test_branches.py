@@ -24,7 +24,7 @@ from chat.services.summary import leaving_out, summaries
 from chat.services.turns import branches, endings, requests
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.turns import NewMessage
-from spending.totals import add_up_one
+from spending.totals import load_total
 from tests.chat.factories import (
     HOLDER,
     add_messages,
@@ -142,7 +142,7 @@ def test_another_model_answers_once(talk: Conversation) -> None:
     state = endings.end_turn(turn.pk, ending)
     again = message(talk, 11)
     assert again.model == "other-model"
-    assert float(add_up_one("turn", turn.pk).dollars) == pytest.approx(7.0, abs=0.001)
+    assert float(load_total("turn", turn.pk).dollars) == pytest.approx(7.0, abs=0.001)
     assert state
     assert state.profile.name == "test-model"
     assert state.estimated  # what another model reported says nothing of the next request

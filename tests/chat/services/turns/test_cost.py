@@ -21,7 +21,7 @@ from chat.services.turns import endings, requests
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.requests import AnswerStart
 from chat.services.turns.turns import NewMessage
-from spending.totals import add_up_one
+from spending.totals import load_total
 from tests.chat.factories import (
     HOLDER,
     add_messages,
@@ -85,7 +85,7 @@ def test_the_end_of_a_turn_takes_twelve_statements(conversation: Conversation) -
     )
     found = statements(lambda: endings.end_turn(begun.turn.pk, ending))
     assert len(found) <= 12, found  # two, after the commit, for what its hover row says
-    assert add_up_one("conversation", conversation.pk).request_tokens == 300
+    assert load_total("conversation", conversation.pk).request_tokens == 300
 
 
 def test_what_follows_an_ordinary_answer_asks_nothing(conversation: Conversation) -> None:

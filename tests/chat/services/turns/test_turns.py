@@ -20,7 +20,7 @@ from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.turns import NewMessage, TurnEnded
 from spending.calls import CallEnd
 from spending.models import ModelCall
-from spending.totals import add_up_one
+from spending.totals import load_total
 from tests.chat.factories import HOLDER, make_conversation, make_profile, make_turn, make_user
 from tests.chat.listening import Listener, race
 
@@ -345,7 +345,7 @@ def test_a_turn_ends_once_under_racing_threads(conversation: Conversation, liste
     (finished,) = heard.events("turn.finished")
     assert finished["status"] == turn.status
     assert conversation.messages.get(number=6).text == f"ended as {turn.status}"
-    assert add_up_one("turn", turn.pk).request_tokens == 1_000
+    assert load_total("turn", turn.pk).request_tokens == 1_000
 
 
 def test_a_turn_that_failed_before_its_request_still_shows_why(conversation: Conversation) -> None:
