@@ -3,6 +3,7 @@ from django.apps import AppConfig
 
 class AccountsConfig(AppConfig):
     name = "accounts"
+    verbose_name = "People"  # "Accounts" is what django-allauth is called
 
     def ready(self) -> None:
         # They listen: to sign-ins, to second factors that come and go, to changes of groups.
