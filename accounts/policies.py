@@ -1,7 +1,7 @@
 """What people may use, as their groups' policies say. Whoever makes a request asks here.
 
-Each process keeps an answer for at most `KEPT_SECONDS`, so that a right that was taken away holds
-everywhere soon, and at once in the process that took it.
+Each process keeps an answer for a moment (`accounts.kept`), so that a right that was taken away
+holds everywhere soon, and at once in the process that took it.
 """
 
 import json
@@ -9,17 +9,14 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import itemgetter
-from time import monotonic
 from typing import Any
 
 from django.contrib.auth.models import Group
 from django.db import connection, transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
 
+from accounts.kept import Kept
 from accounts.models import GroupPolicy, User
-
-KEPT_SECONDS = 2.0  # of rights, and of all else that a process keeps to ask less often
-MOST_KEPT = 10_000  # people
 
 # Without the ORM, which takes longer than the database: every turn may ask.
 READ = """
@@ -62,7 +59,7 @@ class Rights:
 # Of an account that is disabled or gone.
 NOTHING = Rights(Names(), Names(), Names())
 
-_kept: dict[int, tuple[float, Rights]] = {}  # with the time until which it holds
+_kept: Kept[int, Rights] = Kept()
 
 
 def load_rights(user_id: int) -> Rights:
@@ -72,15 +69,13 @@ def load_rights(user_id: int) -> Rights:
 
 def load_all_rights(user_ids: Collection[int]) -> dict[int, Rights]:
     """`load_rights` of several people, by their ids, in one statement."""
-    now = monotonic()
-    known = {pk: kept[1] for pk in user_ids if (kept := _kept.get(pk)) and now < kept[0]}
+    known = {pk: kept for pk in user_ids if (kept := _kept.find(pk)) is not None}
     unknown = [pk for pk in user_ids if pk not in known]
     if not unknown:
         return known
     read = dict.fromkeys(unknown, NOTHING) | _read_rights(unknown)
-    if len(_kept) + len(read) > MOST_KEPT:
-        _kept.clear()
-    _kept.update((pk, (now + KEPT_SECONDS, rights)) for pk, rights in read.items())
+    for pk, rights in read.items():
+        _kept.keep(pk, rights)
     return known | read
 
 
@@ -102,8 +97,8 @@ def remove_policy(group: Group) -> None:
 
 def forget_rights(**_: Any) -> None:
     """Read everybody's rights anew: now, and once more when others see what has changed."""
-    _kept.clear()
-    transaction.on_commit(_kept.clear)
+    _kept.forget()
+    transaction.on_commit(_kept.forget)
 
 
 for changed in (Group, GroupPolicy, User):

@@ -4,7 +4,6 @@ REQUIRE_SECOND_FACTOR asks it of operators and administrators ("staff") or of al
 can sign in, and only add one. A provider's own second factor is not known here and does not count.
 """
 
-from time import monotonic
 from typing import Any
 
 from allauth.core import context
@@ -17,13 +16,12 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
+from accounts.kept import Kept
 from accounts.models import User
-from accounts.policies import KEPT_SECONDS
 
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
-# Until when (monotonic, in seconds) it is known of a person whether they have a second factor.
-_known: dict[int, tuple[float, bool]] = {}
+_has_factor: Kept[int, bool] = Kept()  # by person
 
 
 def is_required_of(user: User) -> bool:
@@ -34,15 +32,14 @@ def is_required_of(user: User) -> bool:
 
 
 def is_missed_by(user: User) -> bool:
-    """Whether a second factor is asked of somebody who has none. What this process was told within
-    two seconds is not asked again."""
+    """Whether a second factor is asked of somebody who has none."""
     if not is_required_of(user):
         return False
-    until, has_factor = _known.get(user.pk, (0.0, False))
-    if until < monotonic():
-        has_factor = Authenticator.objects.filter(user=user, type__in=FACTORS).exists()
-        _known[user.pk] = monotonic() + KEPT_SECONDS, has_factor
-    return not has_factor
+    return not _has_factor.load(user.pk, lambda: _find_factor(user))
+
+
+def _find_factor(user: User) -> bool:
+    return Authenticator.objects.filter(user=user, type__in=FACTORS).exists()
 
 
 def must_add_factor(request: HttpRequest) -> bool:
@@ -54,7 +51,7 @@ def must_add_factor(request: HttpRequest) -> bool:
 
 @receiver([post_save, post_delete], sender=Authenticator, dispatch_uid="accounts.second_factor")
 def forget(instance: Authenticator, **_: Any) -> None:
-    _known.pop(instance.user_id, None)
+    _has_factor.forget(instance.user_id)
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):

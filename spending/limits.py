@@ -4,14 +4,14 @@ call costs no statement. What another process changes counts after that."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from time import monotonic
 from typing import Any
 
 from django.db import transaction
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
-from accounts.policies import KEPT_SECONDS, load_rights
+from accounts.kept import Kept
+from accounts.policies import load_rights
 from spending.amounts import NANO
 from spending.models import Budget, Period, Unit
 
@@ -40,7 +40,7 @@ class _Row:
 
 
 _Rows = dict[tuple[str, str], list[_Row]]
-_kept: tuple[float, _Rows] | None = None
+_kept: Kept[str, _Rows] = Kept()  # under one key: all
 
 
 def find_limits(user_id: int | None) -> list[Limit]:
@@ -73,15 +73,16 @@ def _find_own(user_id: int, key: tuple[str, str], rows: Sequence[_Row]) -> Limit
 
 def _load_budgets() -> _Rows:
     """All budgets by period and unit, in `ORDER`."""
-    global _kept
-    if _kept is None or monotonic() - _kept[0] > KEPT_SECONDS:
-        rows: _Rows = {}
-        named = ("period", "unit", "group_id", "user_id", "limit")
-        for period, unit, group_id, user_id, limit in Budget.objects.values_list(*named):
-            most = None if limit is None else convert_limit(unit, limit)
-            rows.setdefault((period, unit), []).append(_Row(group_id, user_id, most))
-        _kept = (monotonic(), {key: rows[key] for key in ORDER if key in rows})
-    return _kept[1]
+    return _kept.load("all", _read_budgets)
+
+
+def _read_budgets() -> _Rows:
+    rows: _Rows = {}
+    named = ("period", "unit", "group_id", "user_id", "limit")
+    for period, unit, group_id, user_id, limit in Budget.objects.values_list(*named):
+        most = None if limit is None else convert_limit(unit, limit)
+        rows.setdefault((period, unit), []).append(_Row(group_id, user_id, most))
+    return {key: rows[key] for key in ORDER if key in rows}
 
 
 def convert_limit(unit: str, limit: Decimal) -> int:
@@ -96,5 +97,4 @@ def _forget_after_commit(**_: Any) -> None:
 
 def forget_budgets() -> None:
     """Read the budgets anew when they are asked for next."""
-    global _kept
-    _kept = None
+    _kept.forget()

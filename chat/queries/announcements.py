@@ -2,7 +2,6 @@
 most, and at once where it was changed there."""
 
 from hashlib import sha256
-from time import monotonic
 from typing import Any
 
 from django.db import transaction
@@ -11,20 +10,19 @@ from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.utils import timezone
 
-from accounts.policies import KEPT_SECONDS
+from accounts.kept import Kept
 from chat.models import Announcement
 
-_kept: tuple[float, list[Announcement]] | None = None  # with the time until which it holds
+_kept: Kept[str, list[Announcement]] = Kept()  # under one key: those that have not ended
 
 
 def find_current() -> Announcement | None:
     """The newest that is shown at this moment."""
-    global _kept
-    now = timezone.now()
-    if _kept is None or _kept[0] <= monotonic():
-        rows = Announcement.objects.filter(Q(ends=None) | Q(ends__gt=now))
-        _kept = monotonic() + KEPT_SECONDS, list(rows)
-    return next((row for row in _kept[1] if is_shown(row)), None)
+    return next((row for row in _kept.load("all", _read) if is_shown(row)), None)
+
+
+def _read() -> list[Announcement]:
+    return list(Announcement.objects.filter(Q(ends=None) | Q(ends__gt=timezone.now())))
 
 
 def is_shown(row: Announcement) -> bool:
@@ -39,14 +37,8 @@ def make_key(row: Announcement) -> str:
     return sha256(f"{row.pk} {row.level} {row.text}".encode()).hexdigest()[:16]
 
 
-def forget() -> None:
-    """Read them anew."""
-    global _kept
-    _kept = None
-
-
 @receiver([post_save, post_delete], sender=Announcement)
 def on_changed(**_: Any) -> None:
     """And again after the commit: meanwhile another thread may have read what was before it."""
-    forget()
-    transaction.on_commit(forget)
+    _kept.forget()
+    transaction.on_commit(_kept.forget)

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from accounts import policies
+from accounts import kept, policies
 from accounts.models import GroupPolicy, User
 from accounts.policies import NOTHING, Rights, find_cost_centre, load_all_rights, load_rights
 
@@ -99,7 +99,7 @@ def test_what_another_process_has_changed_is_read_within_two_seconds(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(policies, "monotonic", lambda: now)
+    monkeypatch.setattr(kept, "monotonic", lambda: now)
     group = join(ada, "few")
     assert load_rights(ada.pk).model_names is None
     GroupPolicy.objects.filter(group=group).update(model_names=[])  # sends no signal here
@@ -143,5 +143,5 @@ def test_what_was_read_while_a_change_was_not_yet_visible_is_forgotten_with_the_
     old = load_rights(ada.pk)
     with transaction.atomic():
         change(group.policy, model_names=["other"])
-        policies._kept[ada.pk] = (policies.monotonic() + 2.0, old)  # another thread, just then
+        policies._kept.keep(ada.pk, old)  # another thread, just then
     assert load_rights(ada.pk).model_names == {"other"}

@@ -79,14 +79,6 @@ def test_a_refusal_is_in_the_accounts_language(browser: Client) -> None:
     assert response.content.decode().startswith("⟦")
 
 
-KEEPING = (
-    "accounts.policies",
-    "chat.html.budget_line",
-    "chat.queries.announcements",
-    "spending.limits",
-)
-
-
 @pytest.mark.parametrize("page", ["/", "conversation", "/sidebar/"])
 def test_the_language_costs_no_statement(
     browser: Client,
@@ -95,9 +87,8 @@ def test_the_language_costs_no_statement(
     monkeypatch: pytest.MonkeyPatch,
     page: str,
 ) -> None:
-    for room in KEEPING:  # what a process keeps for two seconds is read once
-        monkeypatch.setattr(f"{room}.KEPT_SECONDS", 3600.0)
-    announcements.forget()  # another test has read them, for two seconds
+    monkeypatch.setattr("accounts.kept.KEPT_SECONDS", 3600.0)  # so that all is read once
+    announcements._kept.forget()  # another test has read them
     address = conversation.get_absolute_url() if page == "conversation" else page
     browser.get(address)
     chosen = count_statements(browser, address)

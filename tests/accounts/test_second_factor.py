@@ -7,7 +7,7 @@ from allauth.mfa.models import Authenticator
 from django.test import Client
 from django.urls import reverse
 
-from accounts import second_factor
+from accounts import kept, second_factor
 from accounts.models import User
 from accounts.sessions import find_user_id
 from accounts.tokens import USAGE_READ, issue_token
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def nothing_is_known() -> None:
     """Of people with the same ids in earlier tests."""
-    second_factor._known.clear()
+    second_factor._has_factor.forget()
 
 
 @pytest.fixture
@@ -102,13 +102,13 @@ def test_what_another_process_took_away_is_known_within_two_seconds(
     client: Client, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(second_factor, "monotonic", lambda: now)
+    monkeypatch.setattr(kept, "monotonic", lambda: now)
     app = add_app(ada)
     client.force_login(ada)
     assert client.get("/").status_code == 200
     Authenticator.objects.filter(pk=app.pk)._raw_delete("default")  # no signal: not in this process
     assert client.get("/").status_code == 200
-    now += second_factor.KEPT_SECONDS + 0.1
+    now += kept.KEPT_SECONDS + 0.1
     assert client.get("/").status_code == 302
     assert find_user_id(client.session.session_key) is None
 

@@ -5,7 +5,6 @@ The models are imported inside: pytest may load this file before Django is set u
 """
 
 import asyncio
-import math
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -20,7 +19,7 @@ from tests.support.services import free_port
 
 if TYPE_CHECKING:
     from accounts.models import User
-    from chat.models import Conversation
+    from chat.models import Announcement, Conversation
     from demo.api.server import DemoServer
     from tests.chat.listening import Listener
     from tests.chat.sockets import Chat
@@ -41,14 +40,18 @@ def empty_cache() -> None:
 @pytest.fixture(autouse=True)
 def nothing_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the test announces something: no page takes a statement, at whatever time, to ask."""
-    monkeypatch.setattr("chat.queries.announcements._kept", (math.inf, []))
+    from accounts.kept import Kept
+
+    kept: Kept[str, list[Announcement]] = Kept()
+    kept.keep("all", [])
+    monkeypatch.setattr("chat.queries.announcements._kept", kept)
 
 
 @pytest.fixture(autouse=True)
-def rights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until something changes them: how many statements are counted does not hang on how long a
+def what_was_read_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until something changes it: how many statements are counted does not hang on how long a
     test takes."""
-    monkeypatch.setattr("accounts.policies.KEPT_SECONDS", 3600.0)
+    monkeypatch.setattr("accounts.kept.KEPT_SECONDS", 3600.0)
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts import kept
 from accounts.models import User
 from chat.db.threads import call_with_connection
 from chat.services.people.budgets import make_failure
@@ -311,12 +312,10 @@ def test_a_limit_that_another_process_raised_counts_within_two_seconds(
 
 def budgets_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """`clock(seconds)`: so much later than this."""
-    from spending import limits
-
-    begun = limits.monotonic()
+    begun = kept.monotonic()
 
     def set_clock(seconds: float) -> None:
-        monkeypatch.setattr(limits, "monotonic", lambda: begun + seconds)
+        monkeypatch.setattr(kept, "monotonic", lambda: begun + seconds)
 
     set_clock(0)
     return set_clock

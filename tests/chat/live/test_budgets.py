@@ -9,6 +9,7 @@ from django.core import mail
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.kept import KEPT_SECONDS
 from accounts.models import User
 from agent.compaction.policy import Method
 from chat.db.threads import in_db
@@ -26,7 +27,6 @@ from demo.api.protocol import ScriptedReply, text, tool_use
 from spending.amounts import NANO
 from spending.budget_changes import set_budgets
 from spending.budgets import LEAST_TOKENS
-from spending.limits import KEPT_SECONDS
 from spending.models import BudgetCounter, ModelCall, Period, Unit
 from tests.chat.factories import make_conversation, make_profile, make_user
 from tests.chat.sockets import PLAIN, Chat, long_text

@@ -39,9 +39,8 @@ pytestmark = pytest.mark.on_both
 def take_away_elsewhere(user: User, **policy: Any) -> None:
     """As another process does: this one hears nothing of it, and its two seconds are over."""
     set_policy(user)
-    known = policies.load_rights(user.pk)
     GroupPolicy.objects.update(**policy)
-    policies._kept[user.pk] = (policies.monotonic(), known)
+    policies._kept.forget(user.pk)
 
 
 # --- Models ---------------------------------------------------------------------------------------

@@ -93,7 +93,6 @@ def test_it_is_shown_from_its_beginning_to_its_end(browser: Client) -> None:
 def test_what_is_kept_begins_and_ends_in_time(
     browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(announcements, "KEPT_SECONDS", 3600.0)
     now = timezone.now()
     announce(begins=now + HOUR, ends=now + 2 * HOUR)
     assert SHOWN not in html(browser.get("/"))
@@ -113,17 +112,16 @@ def test_the_newest_of_several_is_shown(browser: Client) -> None:
     assert "The first one" in html(browser.get("/"))
 
 
-def test_a_page_takes_a_statement_for_it_every_two_seconds_at_most(browser: Client) -> None:
+def test_a_page_takes_no_statement_for_it_while_it_is_kept(browser: Client) -> None:
     def count() -> int:
         with CaptureQueriesContext(connection) as captured:
             announcements.find_current()
         return len(captured)
 
-    announcements.forget()
+    announcements._kept.forget()
     assert [count(), count(), count()] == [1, 0, 0]
     announce()
     assert [count(), count()] == [1, 0]
-    assert announcements.KEPT_SECONDS <= 2
 
 
 def test_dismissed_it_stays_away_in_this_browser(browser: Client, user: User) -> None:
