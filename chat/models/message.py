@@ -22,6 +22,15 @@ class Message(models.Model):
         INTERRUPTED = "interrupted"
         FAILED = "failed"
 
+    class Source(models.TextChoices):
+        """Through which door it came. Answers that are written here are of the web."""
+
+        WEB = "web"
+        API = "api"
+        SLACK = "slack"
+        IMPORT = "import"
+        SCHEDULE = "schedule"
+
     # When its turn ended: `chat.engine.recent_messages` reads it along. None for an imported
     # message, and where the turn had not ended when it was read.
     turn_ended_at: "datetime | None" = None
@@ -77,6 +86,9 @@ class Message(models.Model):
     stop_reason = models.CharField(max_length=40, blank=True)
     model = models.CharField(max_length=200, blank=True)
     usage = models.JSONField(null=True, blank=True, help_text="As reported by the API.")
+    source = models.CharField(
+        max_length=8, choices=Source, default=Source.WEB, db_default=Source.WEB
+    )
     client_id = models.CharField(max_length=64, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     time_zone = models.CharField(

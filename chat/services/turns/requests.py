@@ -86,7 +86,13 @@ def prepare_prompt(user: User, new: NewMessage) -> Prompt:
     attached = attachments.load_for_sending(user, new.files)
     others = [attachments.make_reference(each) for each in attached]
     return make_prompt(
-        new.text, new.pasted, others, attached, client_id=new.client_id, zone=new.zone
+        new.text,
+        new.pasted,
+        others,
+        attached,
+        client_id=new.client_id,
+        zone=new.zone,
+        source=new.source,
     )
 
 

@@ -55,13 +55,14 @@ def next_lease_end() -> Any:
 class NewMessage:
     """What a user sends: a text with the attachments whose ids are `files`. `pasted`: see
     `chat.protocol.pasted`; `client_id`: by which a repeated one is known; `zone`: the time zone
-    that it was written in, "": the site's."""
+    that it was written in, "": the site's; `source`: through which door it came."""
 
     text: str
     files: Sequence[str] = ()
     pasted: Sequence[Range] | None = None
     client_id: str | None = None
     zone: str = ""
+    source: Message.Source = Message.Source.WEB
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class Prompt:
     files: Sequence[Attachment]
     client_id: str | None = None
     zone: str = ""
+    source: Message.Source = Message.Source.WEB
 
 
 def make_prompt(
@@ -86,6 +88,7 @@ def make_prompt(
     *,
     client_id: str | None = None,
     zone: str = "",
+    source: Message.Source = Message.Source.WEB,
 ) -> Prompt:
     """What a user wrote, after `others`, the blocks of what goes along. Refused where it is empty
     or too long. Not inside a transaction: counting a long text takes a while."""
@@ -94,7 +97,8 @@ def make_prompt(
     blocks = list(others)
     if text:
         blocks.append({"type": "text", "text": text})
-    return Prompt(text, blocks, get_counter().count_blocks(blocks), parts, files, client_id, zone)
+    tokens = get_counter().count_blocks(blocks)
+    return Prompt(text, blocks, tokens, parts, files, client_id, zone, source)
 
 
 def _checked_text(text: str, *, needed: bool) -> str:
@@ -161,6 +165,7 @@ def _store_prompt(
         text=plain_text(prompt.blocks),
         pasted=prompt.pasted,
         client_id=prompt.client_id,
+        source=prompt.source,
         **tell_time(conversation, after, zone, prompt.tokens),
     )
     if prompt.files:
