@@ -16,6 +16,7 @@ from zlib import crc32
 from django.core.cache import cache
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext_lazy, gettext_noop
 
@@ -46,7 +47,7 @@ from chat.queries.tree import Variants
 MOST_ROWS = 500  # of tools in one message
 
 # What is said of a message that its author did not write in the page.
-SOURCES = {
+SOURCES: dict[str, Promise] = {
     Message.Source.API: gettext_lazy("By the API"),
     Message.Source.SLACK: gettext_lazy("In Slack"),
     Message.Source.SCHEDULE: gettext_lazy("As scheduled"),

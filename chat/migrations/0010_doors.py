@@ -14,10 +14,22 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
-            model_name='message',
-            name='source',
-            field=models.CharField(choices=[('web', 'Web'), ('api', 'Api'), ('slack', 'Slack'), ('import', 'Import'), ('schedule', 'Schedule')], db_default='web', default='web', max_length=8),
+        # Django would build the whole table anew on SQLite, without the columns that processes of
+        # the release before still write (see 0009); so the database is told directly.
+        migrations.SeparateDatabaseAndState(
+            database_operations=[
+                migrations.RunSQL(
+                    "ALTER TABLE chat_message ADD COLUMN source varchar(8) DEFAULT 'web' NOT NULL",
+                    "ALTER TABLE chat_message DROP COLUMN source",
+                )
+            ],
+            state_operations=[
+                migrations.AddField(
+                    model_name='message',
+                    name='source',
+                    field=models.CharField(choices=[('web', 'Web'), ('api', 'Api'), ('slack', 'Slack'), ('import', 'Import'), ('schedule', 'Schedule')], db_default='web', default='web', max_length=8),
+                ),
+            ],
         ),
         migrations.CreateModel(
             name='ImportJob',
