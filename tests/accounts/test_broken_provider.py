@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 
 from accounts.models import User
@@ -76,7 +75,6 @@ def running() -> Iterator[Provider]:
 @pytest.fixture
 def provider(running: Provider, settings: Any) -> Provider:
     """One that says of itself what it should, and has no keys."""
-    cache.clear()
     issuer = running.issuer
     running.documents = {
         CONFIGURATION: {

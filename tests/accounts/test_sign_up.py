@@ -8,7 +8,6 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.contrib.auth.models import Group
 from django.core import mail
-from django.core.cache import cache
 from django.test import Client
 
 from accounts.models import User
@@ -22,8 +21,6 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def site(settings: Any) -> None:
-    cache.clear()  # limits outlast a test
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.MAIL = {"EMAIL_HOST": "mail.example.org"}
     settings.SIGN_UP = SignUp("open", frozenset(), "")
 
@@ -57,7 +54,7 @@ def test_who_signs_up_is_let_in_once_the_address_is_confirmed() -> None:
     assert "Confirm your address" in sign_up("Grace@example.org").content.decode()
     assert not signs_in("grace@example.org")
     link = link_of(mails()[0])
-    assert "Is\n" in (page := Client().get(link).content.decode()) or "grace@example.org" in page
+    assert "grace@example.org" in Client().get(link).content.decode()
     Client().post(link)
     assert signs_in("grace@example.org")
     assert signs_in("grace")  # the name follows from the address
