@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 
 from accounts.models import User
@@ -66,13 +65,24 @@ class Answer(BaseHTTPRequestHandler):
         """Nothing on the terminal."""
 
 
-@pytest.fixture
-def provider(settings: Any) -> Iterator[Provider]:
-    cache.clear()
+@pytest.fixture(scope="module")
+def running() -> Iterator[Provider]:
+    """The provider of all tests: to stop one takes half a second."""
     server = Provider(("localhost", 0), Answer)
-    issuer = server.issuer
-    server.headers = {}
-    server.documents = {
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def provider(running: Provider, settings: Any) -> Provider:
+    """One that says of itself what it should, and has no keys."""
+    issuer = running.issuer
+    running.headers = {}
+    running.documents = {
         CONFIGURATION: {
             "issuer": issuer,
             "authorization_endpoint": f"{issuer}/authorize",
@@ -93,12 +103,7 @@ def provider(settings: Any) -> Iterator[Provider]:
         groups={},
         origins=(issuer,),
     )
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    return running
 
 
 def come_back() -> int:

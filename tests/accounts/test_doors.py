@@ -1,13 +1,11 @@
 """Views that an access token opens, through the real addresses."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.sessions.models import Session
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.test import AsyncClient, Client, RequestFactory, override_settings
 from django.utils import timezone
@@ -19,13 +17,6 @@ from chat.models import Conversation
 from tests.chat.factories import make_conversation
 
 pytestmark = pytest.mark.django_db(transaction=True)  # exports read in another thread
-
-
-@pytest.fixture(autouse=True)
-def no_earlier_tries() -> Iterator[None]:
-    cache.clear()
-    yield
-    cache.clear()
 
 
 @pytest.fixture

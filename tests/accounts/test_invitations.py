@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from allauth.account.models import EmailAddress
 from django.contrib.auth.models import Group
-from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
@@ -21,12 +20,6 @@ from config.public_url import read_public_url
 
 PASSWORD = "correct horse battery"
 FORM = {"username": "grace", "password1": PASSWORD, "password2": PASSWORD}
-
-
-@pytest.fixture(autouse=True)
-def fresh(settings: Any) -> None:
-    cache.clear()  # limits outlast a test
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture
@@ -136,6 +129,7 @@ def test_who_is_signed_in_makes_no_second_account(client: Client) -> None:
     assert find_valid(token) is not None
 
 
+@pytest.mark.on_both
 def test_of_two_who_try_at_once_one_gets_in(transactional_db: None) -> None:
     invitation, _ = invite(None)
     start = threading.Barrier(2)

@@ -10,7 +10,6 @@ import requests
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import Group
-from django.core.cache import cache
 from django.http import HttpResponse
 from django.test import Client
 
@@ -53,8 +52,6 @@ def known(issuer: str, **groups: str) -> OpenIdProvider:
 
 @pytest.fixture(autouse=True)
 def site(settings: Any, issuer: str) -> None:
-    cache.clear()  # limits outlast a test
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.OPENID_PROVIDER = known(issuer, staff="Colleagues", admins="Administrators")
     settings.SIGN_UP = SignUp("open", frozenset(), "")
 

@@ -15,12 +15,6 @@ from accounts.tokens import USAGE_READ, issue_token
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_known() -> None:
-    """Of people with the same ids in earlier tests."""
-    second_factor._has_factor.forget()
-
-
 @pytest.fixture
 def ada() -> User:
     return User.objects.create_user("ada", password="correct horse battery", is_staff=True)

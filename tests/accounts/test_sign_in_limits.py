@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.http import HttpResponse
 from django.test import Client
 
@@ -19,10 +18,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def fresh(settings: Any) -> None:
-    cache.clear()
-    # What is tested are limits; hashing as slowly as for real would take the time.
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def ada() -> None:
     User.objects.create_user("ada", password=PASSWORD)
 
 

@@ -8,7 +8,6 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.contrib.auth.models import Group
 from django.core import mail
-from django.core.cache import cache
 from django.test import Client
 
 from accounts.models import User
@@ -22,8 +21,6 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def site(settings: Any) -> None:
-    cache.clear()  # limits outlast a test
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.MAIL = {"EMAIL_HOST": "mail.example.org"}
     settings.SIGN_UP = SignUp("open", frozenset(), "")
 

@@ -156,9 +156,7 @@ class Life:
         await gate.wait_reached()
         if self.random.random() < 0.7:
             await self.vanishing._checkpoint([live])
-        assert live.task
-        live.task.cancel()
-        await end(live)
+        await cancel(live)
         await in_db(self._interrupt, live.turn_id)
 
     async def return_late(self) -> None:
@@ -234,6 +232,16 @@ class Life:
 async def end(live: LiveTurn) -> None:
     assert live.task
     await asyncio.wait([live.task])
+
+
+async def cancel(live: LiveTurn) -> None:
+    """Until it is heard, as `Runner.stop` says: one that gets lost leaves a turn whose model is
+    waited for, for two minutes."""
+    assert live.task
+    while not live.task.done():
+        if not live.ending:
+            live.task.cancel()
+        await asyncio.wait([live.task], timeout=0.5)
 
 
 # How often each happens.
