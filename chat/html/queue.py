@@ -12,7 +12,7 @@ MOST_SHOWN = 300  # characters of a prompt: its editor fetches the whole
 
 
 def render_queue(rows: Sequence[QueuedPrompt]) -> str:
-    """The rows of the list; "" where nothing waits."""
+    """The list; "" where nothing waits."""
     if not rows:
         return ""
     prompts = [

@@ -21,10 +21,13 @@ from chat.models import (
     MemoryProposal,
     Message,
     Project,
+    QueuedPrompt,
     Share,
 )
 from chat.services.library import attachments, memories, projects, shares
 from chat.services.library.file_types import inspect_file
+from chat.services.turns import queue
+from chat.services.turns.turns import NewMessage
 from tests.access.addresses import Address
 from tests.chat.factories import make_compaction, make_conversation, make_user
 from tests.chat.sockets import sign_in
@@ -64,6 +67,7 @@ class Belongings:
     share: Share = field(init=False)
     revoked: Share = field(init=False)
     token: AccessToken = field(init=False)
+    queued: QueuedPrompt = field(init=False)
     session: UserSession = field(init=False)  # of another browser
 
     def __post_init__(self) -> None:
@@ -89,6 +93,8 @@ class Belongings:
         keep["share"] = shares.share_conversation(owner, self.conversation.pk, None)
         keep["revoked"] = shares.share_conversation(owner, self.conversation.pk, self.message.pk)
         shares.revoke_share(owner, self.conversation.pk, self.revoked.pk)
+        waiting = NewMessage(SECRET, client_id="queued")
+        keep["queued"] = queue.queue_prompt(owner.pk, self.conversation.pk, waiting)
         issue_token(owner, "A program", [EXPORT_READ], None)
         keep["token"] = owner.access_tokens.get()
         keep["session"] = UserSession.objects.create(
@@ -100,6 +106,7 @@ class Belongings:
         the administration from its name."""
         values: dict[str, Any] = {
             "message": self.message.pk,
+            "queued": self.queued.pk,
             "version": self.compaction.pk,
             "share": self.share.pk,
             "file": self.file.pk,

@@ -60,6 +60,7 @@ def queue_prompt(
     with transaction.atomic():
         conversation = _lock(owner, conversation_id)
         if known := _find_known(conversation, new.client_id):
+            tell_queue(conversation.pk)
             return known
         return _append(
             conversation,
@@ -81,6 +82,7 @@ def queue_compaction(
     with transaction.atomic():
         conversation = _lock(owner, conversation_id)
         if known := _find_known(conversation, client_id):
+            tell_queue(conversation.pk)
             return known
         command = QueuedPrompt.Command.COMPACT
         return _append(conversation, (), command=command, text=focus, client_id=client_id)

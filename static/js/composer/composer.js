@@ -18,13 +18,14 @@ export class Composer {
   #answering = false;
   #starting = false;
   #hintTimer = 0;
+  #typed = "";
 
   /**
    * `send(frame)` → went out?; `head()` → number of the last known message; `commands`: {name: (rest)}.
    * On the start page `start(pasted)` takes the place of both: it resolves to whether the message is stored.
    */
-  constructor({ key, commands, start, send, head, onStop, onSilence, onShowLatest }) {
-    Object.assign(this, { commands, start, head, onStop, onShowLatest });
+  constructor({ key, commands, start, send, head, onStop, onSilence, onShowLatest, onUp }) {
+    Object.assign(this, { commands, start, head, onStop, onShowLatest, onUp });
     this.form = $("#composer");
     this.textarea = $("textarea", this.form);
     this.sendButton = $("#send");
@@ -71,9 +72,10 @@ export class Composer {
   #key(event) {
     // While an input method composes, Enter chooses a character (Safari says so by 229 only).
     if (event.isComposing || event.keyCode === 229 || this.menu.key(event)) return;
+    if (event.key === "ArrowUp" && !this.textarea.value) this.onUp?.();
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
-    this.#submit();
+    this.#submit(event.ctrlKey || event.metaKey);
   }
 
   // --- How it looks ---
@@ -92,7 +94,7 @@ export class Composer {
     const isEmpty = !this.textarea.value.trim() && !this.files?.any();
     this.sendButton.disabled = this.#locked || this.#starting || this.files?.uploading() || isEmpty;
     if (!this.stopButton) return;
-    this.sendButton.hidden = this.#answering;
+    this.sendButton.hidden = this.#answering && isEmpty;
     this.stopButton.hidden = !this.#answering;
     // The keyboard goes on where it was; a phone's would only pop up.
     if ((pressed?.hidden || pressed?.disabled) && hasKeyboard) this.textarea.focus();
@@ -134,7 +136,8 @@ export class Composer {
 
   // --- Sending ---
 
-  #submit() {
+  /** `now`: into the running answer, between two of its tool calls, and not after it. */
+  #submit(now = false) {
     const text = this.textarea.value;
     if (this.sendButton.disabled) return;
     const words = tooLong(text, Number(this.form.dataset.mostCharacters));
@@ -142,9 +145,7 @@ export class Composer {
     const command = parseCommand(text);
     if (command) return this.#runCommand(command, text);
     if (this.start) return this.#begin(text);
-    if (this.#answering)
-      return this.#say(gettext("Wait for the answer to finish, or stop it. Your text is kept."));
-    this.#sendMessage(text, this.files.ids(), this.draft.pasted());
+    this.#sendMessage(text, this.files.ids(), this.draft.pasted(), now);
   }
 
   /** A command of the menu was chosen. */
@@ -175,6 +176,8 @@ export class Composer {
         { info: true },
       );
     }
+    if (name === "compact" && this.#answering)
+      return this.#deliver({ type: "queue.add", command: name, text: rest, attachments: [] }, text);
     hideNotice();
     const done = () => this.#forget(text);
     if (run(rest, done) !== false) done();
@@ -193,10 +196,20 @@ export class Composer {
     this.#draw();
   }
 
-  #sendMessage(text, attachments, pasted) {
+  /** While an answer is being written, a message waits in the queue. */
+  #sendMessage(text, attachments, pasted, now) {
+    const frame = this.#answering
+      ? { type: "queue.add", text, pasted, attachments, send_now: now }
+      : { type: "message.send", text, pasted, attachments, expected_head: this.head() };
+    this.#deliver(frame, text);
+  }
+
+  /** `typed`: what the message box is rid of when the server has the frame. */
+  #deliver(frame, typed) {
     if (this.delivery.pending) return;
+    this.#typed = typed;
     hideNotice();
-    if (!this.delivery.begin({ text, pasted, attachments, expected_head: this.head() })) {
+    if (!this.delivery.begin(frame)) {
       showNotice(gettext("Not connected. Your message will be sent when the connection is back."), {
         info: true,
       });
@@ -219,6 +232,14 @@ export class Composer {
     this.#draw();
   }
 
+  /** A change of what was sent meanwhile: it is not lost. */
+  takeBack(text) {
+    const { value } = this.textarea;
+    this.draft.write(value ? `${value}\n\n${text}` : text);
+    this.#changed();
+    showNotice(gettext("It has just been sent. Your change is in the message box."), { info: true });
+  }
+
   /** The server is busy: what this tab sent begins after `before` others. Told every second. */
   waits({ client_id: clientId, before, why }) {
     if (clientId && clientId === this.delivery.pending?.client_id) this.delivery.expectAnswer();
@@ -235,7 +256,7 @@ export class Composer {
     const { pending } = this.delivery;
     if (!pending || pending.client_id !== clientId) return false;
     this.delivery.end();
-    this.#forget(pending.text);
+    this.#forget(this.#typed);
     this.files.sent(pending.attachments);
     hideNotice();
     this.#sayUsual();
