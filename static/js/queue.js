@@ -44,7 +44,7 @@ class List {
     const { id, area, words } = this.#edit;
     const now = this.box.querySelector(`[data-queued="${id}"]`);
     if (!now) {
-      if (area.value !== this.#edit.text) this.tools.onLost(area.value);
+      if (area.value !== this.#edit.text) this.#giveBack(area.value);
       this.#edit = null;
     } else if (wordsOf(now) !== words) this.#edit = null; // it was changed, here or in another tab
     else {
@@ -53,6 +53,11 @@ class List {
       area.focus({ preventScroll: true });
       area.setSelectionRange(selectionStart, selectionEnd);
     }
+  }
+
+  #giveBack(text) {
+    this.tools.onLost(text);
+    this.tools.showNotice(this.box.dataset.changeKept, { info: true });
   }
 
   #focusNear() {
@@ -72,7 +77,7 @@ class List {
 
   #send(frame) {
     const went = this.tools.send(frame);
-    if (!went) this.tools.showNotice(this.box.querySelector("ol").dataset.notConnected);
+    if (!went) this.tools.showNotice(this.box.dataset.notConnected);
     return went;
   }
 

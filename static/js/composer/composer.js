@@ -8,6 +8,7 @@ import { hideNotice, showNotice } from "../base/notice.js";
 import { Attachments } from "./attachments.js";
 import { Delivery } from "./delivery.js";
 import { Draft } from "./draft.js";
+import { tooLong } from "./length.js";
 import { parseCommand, SlashMenu } from "./slash_menu.js";
 
 const INFORMATION = ["nothing_to_compact", "nothing_to_stop", "conversation_busy", "head_changed"];
@@ -160,9 +161,7 @@ export class Composer {
       return showNotice(
         gettext(
           "There is no command /{name}. Type / to see the commands, or start with a space to send it as text.",
-          {
-            name,
-          },
+          { name },
         ),
       );
     }
@@ -232,12 +231,10 @@ export class Composer {
     this.#draw();
   }
 
-  /** A change of what was sent meanwhile: it is not lost. */
+  /** A text that the page would lose otherwise. */
   takeBack(text) {
-    const { value } = this.textarea;
-    this.draft.write(value ? `${value}\n\n${text}` : text);
+    this.draft.write([this.textarea.value, text].filter(Boolean).join("\n\n"));
     this.#changed();
-    showNotice(gettext("It has just been sent. Your change is in the message box."), { info: true });
   }
 
   /** The server is busy: what this tab sent begins after `before` others. Told every second. */
@@ -300,15 +297,4 @@ export class Composer {
   reconcile() {
     this.delivery.repeat();
   }
-}
-
-/** Why a text cannot be sent: longer than a message may be, as the server counts (in characters, not UTF-16 units). */
-function tooLong(text, most) {
-  const count = text.length > most ? [...text.trim()].length : 0;
-  if (count <= most) return "";
-  const number = (value) => value.toLocaleString(document.documentElement.lang);
-  return gettext(
-    "The message has {count} characters; the limit is {most}. Attach it as a file, or send it in parts.",
-    { count: number(count), most: number(most) },
-  );
 }

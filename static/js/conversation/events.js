@@ -47,7 +47,7 @@ async function caughtUp(chat, frame) {
   chat.questions.restore(frame.questions);
   const nothingWritten = !turn.live?.text && !turn.live?.html.length;
   transcript.setTyping(turn.isAnswering() && !frame.compaction && nothingWritten);
-  queueChanged(chat, frame.queue);
+  if (frame.queue) queueChanged(chat, frame.queue);
   chat.composer.reconcile();
 }
 
