@@ -19,7 +19,6 @@ class RefusalCode(StrEnum):
     EMPTY_MEMORY = "empty_memory"
     EMPTY_MESSAGE = "empty_message"
     EMPTY_NAME = "empty_name"
-    EMPTY_SESSION = "empty_session"
     EMPTY_SUMMARY = "empty_summary"
     EMPTY_TITLE = "empty_title"
     FILE_DAMAGED = "file_damaged"
