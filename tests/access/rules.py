@@ -38,6 +38,9 @@ STARTS: Mapping[str, Rule] = {
     "attachments/<uuid:pk>/": OWNED,
     "s/<uuid:pk>/": PERSONAL,
     "settings/tokens/<int:pk>/": OWNED,
+    "imports/<uuid:pk>/": OWNED,
+    "imports/pieces/<uuid:pk>/": OWNED,
+    "imports/offers/<int:pk>/": OWNED,
     "account/sessions/<int:pk>/": OWNED,
     "account/2fa/webauthn/keys/<int:pk>/": PERSONAL,  # whose it is, is asked after the password
     "account/social/": PUBLIC,
@@ -48,7 +51,7 @@ NAMED: Mapping[str, Rule] = {
         (
             *("home", "conversation_create", "conversations_change", "conversations_move"),
             *("first_model_panel", "first_tool_panel", "memories", "projects"),
-            *("attachment_create", "sidebar", "palette", "announcement_dismiss"),
+            *("attachment_create", "sidebar", "palette", "announcement_dismiss", "imports"),
             *("settings", "settings_section", "settings/general/", "settings/tokens/"),
             *("usage_page", "usage_calls", "account_export", "account_delete"),
             *("sessions_end_others", "mfa_list_webauthn", "mfa_add_webauthn"),
