@@ -18,6 +18,7 @@ from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionPrepared
+from chat.queries.records import find_by_rule_through
 from chat.queries.summary_versions import load_covered, read_chapters, read_chapters_before
 from chat.services.summary.compactions import (
     CANCELLED,
@@ -44,6 +45,11 @@ class SummaryTask:
     plan: Plan
     chapters: list[Chapter]
     edited: list[Pin]  # of the version that it replaces
+
+    @property
+    def is_by_rule(self) -> bool:
+        """Whether all that it covers came from elsewhere, and no model reads it."""
+        return self.plan.summarise[-1].number <= find_by_rule_through(self.state)
 
 
 def claim(compaction_id: int, pid: int) -> SummaryTask | None:

@@ -187,13 +187,16 @@ def begin_rebuild(conversation_id: UUID) -> int | None:
             return None
         current = conversation.compaction
         gap = _next_gap(conversation, current)
+        agreed = gap is not None and gap.by_rule
         if gap is None or not conversation.owner.is_active or compactions.is_writing(conversation):
             return None
         state = load_state(conversation_id)
-        if is_breaker_open(state, unseen=True) or is_over_budget(state):
+        # What its owner agreed to was counted then, and is no background work.
+        if is_breaker_open(state, unseen=True) or (not agreed and is_over_budget(state)):
             return None
         writer = compactions.choose_writer(conversation)
-        if not is_permitted(conversation, writer, counted_for=conversation.owner_id):
+        counted_for = None if agreed else conversation.owner_id
+        if not is_permitted(conversation, writer, counted_for=counted_for):
             return None
         planned = Plan(_read_covered(conversation, gap), state.context.messages)
         return compactions.begin(
@@ -202,10 +205,12 @@ def begin_rebuild(conversation_id: UUID) -> int | None:
 
 
 def _next_gap(conversation: Conversation, current: Compaction | None) -> Chapter | None:
-    """The oldest chapter without text of which a model can read anything. One whose messages are
-    all left out says just that."""
+    """The oldest chapter without text of which a model can read anything, or that was recorded by
+    rule, where its owner agreed that a model reads it. One whose messages are all left out says
+    just that."""
+    agreed = conversation.record_agreed_at is not None
     for chapter in summary_versions.read_chapters(current):
-        if not chapter.gap:
+        if not (chapter.gap or (chapter.by_rule and agreed)):
             continue
         if any(message.blocks for message in _read_covered(conversation, chapter)):
             return chapter
@@ -239,12 +244,21 @@ def fill(task: SummaryTask, written: WrittenSummary) -> bool:
             )
         ):
             state = _store_filled(conversation, filled)
+            _end_record(conversation)
             task.compaction.tokens_after = state.used
             task.compaction.save(update_fields=["tokens_after"])
             compactions.announce_end(task.compaction)
             return True
     compactions.fail(task.compaction.pk, compactions.CHANGED)
     return False
+
+
+def _end_record(conversation: Conversation) -> None:
+    """Forget that a record's owner agreed to have it read, when all of it is."""
+    chapters = summary_versions.read_chapters(conversation.compaction)
+    if conversation.record_agreed_at and not any(each.by_rule for each in chapters):
+        conversation.record_through, conversation.record_agreed_at = 0, None
+        conversation.save(update_fields=["record_through", "record_agreed_at"])
 
 
 def _fill_all(conversation: Conversation, written: Sequence[Chapter]) -> list[Compaction]:
