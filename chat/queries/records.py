@@ -10,7 +10,7 @@ from django.db.models import Sum
 
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan, plan_record
-from agent.compaction.policy import Policy
+from agent.compaction.policy import Origin, Policy, Trigger
 from agent.compaction.writing.by_rule import (
     FIRST_SHARE,
     estimate_reading,
@@ -115,24 +115,32 @@ def keeps_first(state: RequestState) -> bool:
 class RecordOffer:
     """What it takes to have a model read what a record stands for: its `model`, how many
     `chapters` are left of `total`, and US dollars, None where no price is known. `agreed`: it is
-    being done."""
+    being done; else `stopped` is the attempt at which it stopped, if it did."""
 
     model: ModelProfile
     chapters: int
     total: int
     cost: Decimal | None
     agreed: bool
+    stopped: Compaction | None = None
+
+
+def count_by_rule(version: Compaction) -> int:
+    """How many chapters of a version no model has written, because nobody agreed to the price."""
+    return sum(chapter.get("by_rule", False) for chapter in version.chapters)
 
 
 def find_offer(version: Compaction) -> RecordOffer | None:
     """For the current version of a summary; None where a model has read all of it."""
+    if not count_by_rule(version):
+        return None
     conversation = version.conversation
     if not conversation.record_through or conversation.compaction_id != version.pk:
         return None
     chapters = [Chapter.from_dict(data) for data in version.chapters]
     left = [chapter for chapter in chapters if chapter.by_rule]
-    if not left:
-        return None
+    attempts = conversation.compactions.filter(origin=Origin.REBUILT, trigger=Trigger.MANUAL)
+    last = None if conversation.record_agreed_at else attempts.order_by("-pk").first()
     model = load_profile(settings.SUMMARY_MODEL or conversation.model)
     return RecordOffer(
         model,
@@ -140,6 +148,7 @@ def find_offer(version: Compaction) -> RecordOffer | None:
         len(chapters),
         _estimate(conversation, model, left, len(chapters)) if has_prices(model) else None,
         conversation.record_agreed_at is not None,
+        last if last and last.status == Compaction.Status.FAILED else None,
     )
 
 

@@ -10,7 +10,7 @@ from accounts.policies import load_rights
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.instructions.pins import Pin
 from agent.compaction.plan import Plan
-from agent.compaction.policy import BACKGROUND, Origin
+from agent.compaction.policy import BACKGROUND, Origin, Trigger
 from agent.engine import CompactedContext
 from chat.engine.recent_messages import to_agent_message
 from chat.engine.state import RequestState, load_state
@@ -129,7 +129,9 @@ def report_progress(compaction: Compaction, text: str) -> None:
 def describe_calls(task: SummaryTask) -> CallDetails:
     """Who pays for the calls of a compaction: the owner of its conversation."""
     compaction = task.compaction
-    is_preparation = compaction.trigger in BACKGROUND or compaction.origin == Origin.REBUILT
+    asked = compaction.trigger == Trigger.MANUAL
+    rebuilt = compaction.origin == Origin.REBUILT and not asked
+    is_preparation = compaction.trigger in BACKGROUND or rebuilt
     return CallDetails(
         task.state.conversation.owner_id,
         ModelCall.Kind.PREPARATION if is_preparation else ModelCall.Kind.SUMMARY,

@@ -75,7 +75,8 @@ def begin(
     tokens_before: int | None = None,
 ) -> Compaction:
     """Record a compaction that a worker may now claim; `previous` is the version to extend. There
-    is no `trigger` where the `origin` is not a compaction.
+    is no `trigger` where the `origin` is not a compaction, unless its owner asked to have what was
+    recorded by rule read.
 
     With a turn the page is locked; without one it is a preparation. Raises TurnEnded.
     """

@@ -17,7 +17,7 @@ from agent.compaction.chapters import gaps
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.gaps import GAP, NOTHING_LEFT
 from agent.compaction.plan import Plan, render_chapters
-from agent.compaction.policy import Origin
+from agent.compaction.policy import Origin, Trigger
 from agent.compaction.writing.job import WrittenSummary
 from agent.messages import AgentMessage
 from chat.engine import model_server
@@ -187,20 +187,24 @@ def begin_rebuild(conversation_id: UUID) -> int | None:
             return None
         current = conversation.compaction
         gap = _next_gap(conversation, current)
-        agreed = gap is not None and gap.by_rule
         if gap is None or not conversation.owner.is_active or compactions.is_writing(conversation):
             return None
         state = load_state(conversation_id)
-        # What its owner agreed to was counted then, and is no background work.
-        if is_breaker_open(state, unseen=True) or (not agreed and is_over_budget(state)):
+        if is_breaker_open(state, unseen=True) or (not gap.by_rule and is_over_budget(state)):
             return None
         writer = compactions.choose_writer(conversation)
-        counted_for = None if agreed else conversation.owner_id
+        # What its owner agreed to was counted then.
+        counted_for = None if gap.by_rule else conversation.owner_id
         if not is_permitted(conversation, writer, counted_for=counted_for):
             return None
         planned = Plan(_read_covered(conversation, gap), state.context.messages)
         return compactions.begin(
-            state, planned, origin=Origin.REBUILT, turn_id=None, previous=current
+            state,
+            planned,
+            Trigger.MANUAL if gap.by_rule else None,
+            origin=Origin.REBUILT,
+            turn_id=None,
+            previous=current,
         ).pk
 
 
