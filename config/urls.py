@@ -45,6 +45,7 @@ version_paths = [
     path("instructions/", instructions.summary_instructions, name="summary_instructions"),
     path("left/", left.summary_left, name="summary_left"),
     path("again/", summary.summary_again, name="summary_again"),
+    path("record/", summary.summary_record, name="summary_record"),
     path("revert/", summary.summary_revert, name="summary_revert"),
     path("sources/", summary.summary_sources, name="summary_sources"),
 ]
