@@ -103,8 +103,10 @@ def send_prompt(
     *,
     expected_head: int | None,
     holder: str,
+    model: str = "",
 ) -> AnswerStart | None:
-    """`send_message` for what is ready to be stored."""
+    """`send_message` for what is ready to be stored. `model` answers this alone, "": the
+    conversation's."""
     try:
         # The database's constraints keep out a second turn and a repeated frame. Which of them it
         # was is looked up only then.
@@ -124,7 +126,7 @@ def send_prompt(
                 conversation.title = make_first_title(prompt.text or prompt.files[0].name)
                 save_row(conversation, "title")
             emit(user_group(user.pk), from_rows.conversation_updated(conversation))
-            return open_answer_turn(conversation, holder, prompt=prompt, after=head)
+            return open_answer_turn(conversation, holder, prompt=prompt, after=head, model=model)
     except (IntegrityError, Refused) as error:
         if prompt.client_id is not None and _was_sent(user, conversation_id, prompt.client_id):
             return None
