@@ -84,9 +84,9 @@ class SlackServer:
         app.router.add_get("/socket", self._socket)
         app.router.add_get("/files/{name}", self._file)
         app.router.add_post("/respond/{id}", self._respond)
-        self._runner = web.AppRunner(app)
+        self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
-        self._site = web.TCPSite(self._runner, "127.0.0.1", 0, shutdown_timeout=0.1)
+        self._site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await self._site.start()
         self.port = self._runner.addresses[0][1]
         return self
