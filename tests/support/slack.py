@@ -65,7 +65,7 @@ class SlackServer:
         self.calls: list[tuple[str, Body]] = []
         self.faults: dict[str, list[str]] = defaultdict(list)
         self.contents: dict[str, bytes] = {}
-        self.file_tokens: list[str] = []
+        self.asked_files: list[str] = []
         self.acknowledged: list[str] = []
         self.revoked = False
         self.away = False
@@ -110,9 +110,13 @@ class SlackServer:
             await socket.close()
         self._sockets = []
 
+    @property
+    def open_sockets(self) -> list[web.WebSocketResponse]:
+        return [each for each in self._sockets if not each.closed]
+
     async def is_connected(self) -> None:
         """Wait until a socket is."""
-        await self.until(lambda: any(not each.closed for each in self._sockets))
+        await self.until(lambda: self.open_sockets)
 
     async def until(self, holds: Callable[[], Any]) -> Any:
         """Wait until something holds, looking whenever something happens here; what it returned."""
@@ -162,7 +166,9 @@ class SlackServer:
         ]
 
     def of_bot(self, channel: str) -> list[Posted]:
-        return [each for each in self.messages.values() if (each.channel, each.user) == (channel, BOT)]
+        return [
+            each for each in self.messages.values() if (each.channel, each.user) == (channel, BOT)
+        ]
 
     # --- What people do ---
 
@@ -242,7 +248,7 @@ class SlackServer:
         """To one of the sockets, until it is acknowledged."""
         envelope = uuid4().hex
         await self.is_connected()
-        socket = next(each for each in self._sockets if not each.closed)
+        socket = self.open_sockets[0]
         frame = {"type": kind, "envelope_id": envelope, "payload": payload}
         await socket.send_str(json.dumps(frame))
         await self.until(lambda: envelope in self.acknowledged)
@@ -250,7 +256,12 @@ class SlackServer:
     def add_file(self, name: str, data: bytes, **about: Any) -> Body:
         self.contents[name] = data
         address = f"{self.origin}/files/{name}"
-        return {"id": name, "name": name, "size": len(data), "url_private_download": address} | about
+        return {
+            "id": name,
+            "name": name,
+            "size": len(data),
+            "url_private_download": address,
+        } | about
 
     # --- What the bot asks ---
 
@@ -328,9 +339,7 @@ class SlackServer:
         ts = self.tick()
         metadata = body.get("metadata") or {}
         metadata = json.loads(metadata) if isinstance(metadata, str) else metadata
-        posted = Posted(
-            body["channel"], ts, BOT, body["text"], body.get("thread_ts", ""), metadata
-        )
+        posted = Posted(body["channel"], ts, BOT, body["text"], body.get("thread_ts", ""), metadata)
         posted.versions.append(posted.text)
         self.messages[ts] = posted
         return {"channel": posted.channel, "ts": ts, "message": posted.as_json()}
@@ -372,8 +381,10 @@ class SlackServer:
     # --- Files, answers to commands, the socket ---
 
     async def _file(self, request: web.Request) -> web.Response:
-        self.file_tokens.append(request.headers.get("Authorization", ""))
         name = request.match_info["name"]
+        if request.headers.get("Authorization") != f"Bearer {BOT_TOKEN}":
+            raise web.HTTPForbidden
+        self.asked_files.append(name)
         if name == "elsewhere":
             raise web.HTTPFound(f"{self.origin}/files/secret")
         return web.Response(body=self.contents[name])
@@ -393,6 +404,7 @@ class SlackServer:
             if frame.type == WSMsgType.TEXT:
                 self.acknowledged.append(json.loads(frame.data)["envelope_id"])
                 await self._tell()
+        await self._tell()
         return socket
 
 
@@ -405,5 +417,3 @@ async def _read_body(request: web.Request) -> Body:
         found: Body = await request.json()
         return found
     return {**request.query, **await request.post()}
-
-

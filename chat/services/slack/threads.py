@@ -1,5 +1,6 @@
 """Threads of Slack and conversations become one, and two again."""
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
@@ -89,6 +90,11 @@ def _link(
 def unlink(conversation: Conversation) -> bool:
     """From now on the two go their own ways; whether there was a link."""
     return bool(SlackThread.objects.filter(conversation=conversation).delete()[0])
+
+
+def unlink_all(conversation_ids: Collection[UUID]) -> None:
+    """The same for conversations that get another owner, in the caller's transaction."""
+    SlackThread.objects.filter(conversation__in=conversation_ids).delete()
 
 
 def note_told(thread: SlackThread, person: str) -> bool:
