@@ -22,8 +22,8 @@ from chat.web import (
     project,
     queue,
     share,
-    slack,
     sidebar,
+    slack,
     summary,
     usage,
 )

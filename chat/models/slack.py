@@ -42,6 +42,9 @@ class SlackThread(models.Model):
     asked_by = models.CharField(
         max_length=40, blank=True, help_text="Slack's id of the person who linked it."
     )
+    from_ts = models.CharField(
+        max_length=40, blank=True, help_text="Only what is newer belongs to the conversation."
+    )
     seen_ts = models.CharField(
         max_length=40, blank=True, help_text="The newest message of Slack's that was looked at."
     )

@@ -9,6 +9,7 @@ them, with Slack's answers and errors. What it was told is what a workspace woul
 
 import asyncio
 import json
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -70,7 +71,7 @@ class SlackServer:
         self.revoked = False
         self.away = False
         self._sockets: list[web.WebSocketResponse] = []
-        self._clock = 1_764_000_000_000_000
+        self._clock = int(time.time() * 1_000_000)
         self._news = asyncio.Condition()
         self._site: web.TCPSite | None = None
         self._runner: web.AppRunner | None = None
@@ -332,7 +333,7 @@ class SlackServer:
         found = [m for m in self.messages.values() if m.channel == body["channel"]]
         return {"messages": [m.as_json() for m in reversed(found) if not m.thread_ts]}
 
-    def _chat_postMessage(self, body: Body) -> Body:  # noqa: N802 - Slack's name
+    def _chat_postMessage(self, body: Body) -> Body:
         self._check_text(body)
         if self._find_channel(body).get("is_member") is False:
             raise _Refused("not_in_channel")
@@ -360,7 +361,7 @@ class SlackServer:
             raise _Refused("message_not_found")
         return {"ts": body["ts"]}
 
-    def _chat_postEphemeral(self, body: Body) -> Body:  # noqa: N802 - Slack's name
+    def _chat_postEphemeral(self, body: Body) -> Body:
         self._check_text(body)
         self._find_channel(body)
         self.ephemeral.append(body)

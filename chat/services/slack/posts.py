@@ -35,7 +35,7 @@ def forget_post(post: SlackPost) -> None:
 
 def note_begun(thread: SlackThread, ts: str) -> None:
     """The message that a thread begins with is posted."""
-    SlackThread.objects.filter(pk=thread.pk, ts="").update(ts=ts, seen_ts=ts)
+    SlackThread.objects.filter(pk=thread.pk, ts="").update(ts=ts, from_ts=ts, seen_ts=ts)
 
 
 def note_complete(

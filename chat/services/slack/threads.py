@@ -20,12 +20,14 @@ from chat.services.turns.turns import NewMessage
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A thread of Slack. Without a `ts` it is not begun yet."""
+    """A thread of Slack. Without a `ts` it is not begun yet. `asked_ts`: of the message by which it
+    is linked; `channel_name`: "" for a direct conversation with the bot."""
 
     team: str
     channel: str
+    channel_name: str
     ts: str = ""
-    channel_name: str = ""  # "": a direct conversation with the bot
+    asked_ts: str = ""
 
 
 def open_linked(
@@ -78,7 +80,8 @@ def _link(
         channel_name=place.channel_name[:100],
         ts=place.ts,
         asked_by=asked_by,
-        seen_ts=place.ts,
+        from_ts=place.asked_ts,
+        seen_ts=place.asked_ts,
         through=conversation.next_number - 1,
         compactions=conversation.compactions_completed,
     )

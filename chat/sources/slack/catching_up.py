@@ -44,12 +44,11 @@ async def _catch_up(client: SlackClient, taker: Taker, thread: SlackThread) -> N
     since = f"{(timezone.now() - FOLLOWED).timestamp():.6f}"
     since = min(since, thread.seen_ts or since)
     known = set(await in_db(list_known, thread, since))
-    linked = f"{thread.linked_at.timestamp():.6f}"
     found = set()
     async for reply in _read_replies(client, thread, since):
         ts = str(reply.get("ts", ""))
         found.add(ts)
-        if ts > linked or ts in known:
+        if ts > thread.from_ts or ts in known:
             await taker.take_reply(thread, reply)
     for ts in sorted(known - found):
         await taker.take_missing(thread, ts)

@@ -148,7 +148,7 @@ class SlackClient:
             raise SlackAway(f"response_url: {type(error).__name__}") from error
 
 
-def make_web_client(token: str) -> AsyncWebClient:
+def make_web_client(token: str | None = None) -> AsyncWebClient:
     """The library's client, which tries nothing twice: what was posted may be there already."""
     address = settings.SLACK_API_URL
     client = AsyncWebClient(

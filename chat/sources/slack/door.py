@@ -8,7 +8,6 @@ from django.utils.translation import gettext_noop
 
 from chat.db.outages import SLACK
 from chat.db.threads import UNAVAILABLE, in_db
-from chat.live.runner import runner
 from chat.services.slack import connection, inbox
 from chat.sources.slack.catching_up import catch_up
 from chat.sources.slack.client import SlackClient, SlackFault, TokenRefused
@@ -37,9 +36,10 @@ AWAY = gettext_noop("Slack cannot be reached. What is to be posted waits, and is
 
 
 class SlackDoor:
-    """Keeps a connection to Slack, if no other process does."""
+    """Keeps a connection to Slack for this process, the `holder`, if no other one does."""
 
-    def __init__(self, pace: Pace | None = None) -> None:
+    def __init__(self, holder: str, pace: Pace | None = None) -> None:
+        self._holder = holder
         self._pace = pace or Pace()
         self._task: asyncio.Task[None] | None = None
 
@@ -58,7 +58,7 @@ class SlackDoor:
             while True:
                 wait = LOOK_SECONDS
                 try:
-                    if await in_db(connection.take_lease, runner.holder):
+                    if await in_db(connection.take_lease, self._holder):
                         wait = await self._serve()
                 except UNAVAILABLE as error:
                     log.info("slack waits for the database", reason=str(error))
@@ -67,14 +67,14 @@ class SlackDoor:
                     wait = AGAIN_SECONDS
                 await asyncio.sleep(wait)
         finally:
-            await in_db(connection.give_up_lease, runner.holder)
+            await in_db(connection.give_up_lease, self._holder)
 
     async def _serve(self) -> float:
         """Be connected until another process is, or something is wrong; how long to wait then."""
         client = SlackClient()
         try:
             identity = await _introduce(client)
-            session = _Session(client, identity, self._pace)
+            session = _Session(self._holder, client, identity, self._pace)
             try:
                 return await session.run()
             finally:
@@ -90,7 +90,8 @@ class SlackDoor:
 class _Session:
     """One time of being connected."""
 
-    def __init__(self, client: SlackClient, identity: Identity, pace: Pace) -> None:
+    def __init__(self, holder: str, client: SlackClient, identity: Identity, pace: Pace) -> None:
+        self._holder = holder
         self._client = client
         self._taker = Taker(identity)
         self._socket = SlackSocket(identity, self._taker.take_event, self._taker.take_command)
@@ -123,7 +124,7 @@ class _Session:
 
     async def _extend(self, since: float) -> bool:
         """Whether this process stays the one that is connected, `since` seconds after it was."""
-        return since < OVER_AFTER and await in_db(connection.take_lease, runner.holder)
+        return since < OVER_AFTER and await in_db(connection.take_lease, self._holder)
 
     async def _greet(self) -> None:
         """The socket is connected, perhaps again."""

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from chat.live.runner import runner
+
 if TYPE_CHECKING:
     from chat.sources.slack.door import SlackDoor
 
@@ -22,4 +24,4 @@ def make_door() -> "SlackDoor":
             "`.venv/bin/pip install -r requirements/slack.txt` (or `pip install everlong[slack]`), "
             "or unset SLACK_BOT_TOKEN and SLACK_APP_TOKEN."
         ) from error
-    return SlackDoor()
+    return SlackDoor(runner.holder)

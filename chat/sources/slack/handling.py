@@ -125,7 +125,7 @@ class Handler:
         with speaking_with(person.user):
             if thread is None:
                 name = await self._enter_channel(payload)
-                place = Place(self._identity.team, payload["channel"], channel_name=name)
+                place = Place(self._identity.team, payload["channel"], name)
                 thread = await self._link(person, place, payload["text"], event)
             if text and not _LINK.match(payload["text"]):
                 new = _make_prompt(payload, text, (), person)
@@ -185,7 +185,7 @@ class Handler:
     async def _begin(self, person: SlackPerson, payload: Payload) -> None:
         """A mention, or a direct message: its thread gets a conversation."""
         name = "" if payload["direct"] else await self._name_channel(payload["channel"])
-        place = Place(self._identity.team, payload["channel"], payload["root"], name)
+        place = Place(self._identity.team, payload["channel"], name, payload["root"], payload["ts"])
         asked = self._without_mention(payload["text"])
         thread = await self._link(person, place, asked)
         if _LINK.match(asked):

@@ -58,7 +58,7 @@ class SlackSocket:
         self._client = _SocketClient(
             settings.SLACK_APP_TOKEN,
             logger=LIBRARY_LOG,
-            web_client=make_web_client(""),
+            web_client=make_web_client(),
             ping_interval=PING_SECONDS,
         )
         self._client.proxy = find_proxy(settings.SLACK_API_URL)
@@ -118,7 +118,7 @@ def _make_app(identity: Identity, take_event: Take, take_command: Take) -> Async
         )
 
     app = AsyncApp(
-        client=make_web_client(""),
+        client=make_web_client(),
         authorize=authorize,
         process_before_response=True,  # acknowledged after the listener, not before
         request_verification_enabled=False,  # the socket is ours already

@@ -49,17 +49,17 @@ async def slack(
 
 
 @pytest.fixture
-async def doors(slack: SlackServer) -> "AsyncIterator[Callable[[], SlackDoor]]":
-    """`doors()`: another door, opened; the first one with what sends queued prompts."""
+async def doors(slack: SlackServer) -> "AsyncIterator[Callable[[str], SlackDoor]]":
+    """`doors("web-1")`: the door of a process, opened. What sends queued prompts runs too."""
     from chat.live.runner import runner
     from chat.sources.slack.door import SlackDoor
     from chat.sources.slack.pace import Pace
 
     opened: list[SlackDoor] = []
 
-    def make() -> SlackDoor:
+    def make(holder: str) -> SlackDoor:
         pace = Pace(between=0.0, updates=0.0, after_fault=0.03, after_refusal=0.03)
-        opened.append(SlackDoor(pace))
+        opened.append(SlackDoor(holder, pace))
         opened[-1].start(asyncio.get_running_loop())
         return opened[-1]
 
@@ -72,8 +72,8 @@ async def doors(slack: SlackServer) -> "AsyncIterator[Callable[[], SlackDoor]]":
 
 
 @pytest.fixture
-async def door(doors: "Callable[[], SlackDoor]", slack: SlackServer) -> "SlackDoor":
+async def door(doors: "Callable[[str], SlackDoor]", slack: SlackServer) -> "SlackDoor":
     """A door that is connected."""
-    opened = doors()
+    opened = doors("web")
     await slack.is_connected()
     return opened

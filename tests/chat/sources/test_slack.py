@@ -2,15 +2,16 @@
 
 import asyncio
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
+from django.utils import timezone
 
 from accounts.models import User
 from chat.db.outages import SLACK
 from chat.db.threads import in_db
-from chat.live.runner import runner
 from chat.models import (
     Conversation,
     Message,
@@ -22,6 +23,7 @@ from chat.models import (
     SlackThread,
 )
 from chat.services.library import conversations
+from chat.services.slack.connection import take_lease
 from chat.services.turns import branches
 from chat.sources.slack.door import SlackDoor
 from tests.chat.factories import make_conversation, set_policy
@@ -445,23 +447,56 @@ async def test_refused_tokens_stop_the_door_until_they_count_again(
 
 
 async def test_of_two_processes_one_is_connected_and_the_other_takes_over(
-    chat: Chat, slack: SlackServer, doors: Callable[[], SlackDoor], monkeypatch: pytest.MonkeyPatch
+    chat: Chat, slack: SlackServer, doors: Callable[[str], SlackDoor]
 ) -> None:
     for answer in ("1", "2"):
         chat.script.reply(answer)
-    first = doors()
+    first = doors("first")
     await slack.is_connected()
     ts = await link(chat, slack)
-    monkeypatch.setattr(runner, "holder", "another")
-    doors()
+    doors("second")
     await slack.write(GENERAL, ADA, "one", ts)
     await said(slack, ts, "1")
     assert len(slack.open_sockets) == 1
-    monkeypatch.undo()
     await first.close()
     await slack.is_connected()
     await slack.write(GENERAL, ADA, "two", ts)
     await said(slack, ts, "1", "2")
+
+
+async def test_what_a_dead_process_may_have_posted_is_looked_for(
+    chat: Chat, slack: SlackServer, doors: Callable[[str], SlackDoor]
+) -> None:
+    """It died between Slack's answer and the database, or before it asked."""
+    for answer in ("posted", "not posted"):
+        chat.script.reply(answer)
+    first = doors("first")
+    await slack.is_connected()
+    ts = await link(chat, slack)
+    for text in ("one", "two"):
+        await slack.write(GENERAL, ADA, text, ts)
+    await said(slack, ts, "posted", "not posted")
+    await eventually(lambda: SlackThread.objects.filter(through__gte=8).exists())
+    await first.close()
+
+    def forget() -> None:
+        SlackPost.objects.exclude(key="opening").update(ts="", tries=1, final=False)
+        SlackThread.objects.update(through=4, history_version=None)
+
+    await in_db(forget)
+    lost = next(post for post in slack.of_bot(GENERAL) if post.text == "not posted")
+    del slack.messages[lost.ts]
+    doors("second")
+    await said(slack, ts, "posted", "not posted")
+
+
+def test_a_lease_goes_to_another_process_only_when_it_is_over(transactional_db: None) -> None:
+    assert take_lease("first")
+    assert not take_lease("second")
+    assert take_lease("first")
+    SlackConnection.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
+    assert take_lease("second")
+    assert not take_lease("first")
 
 
 async def test_the_bot_without_its_channel_parts_thread_and_conversation(
