@@ -44,6 +44,7 @@ class RefusalCode(StrEnum):
     NOT_ASKED = "not_asked"
     NOT_CURRENT = "not_current"
     NOT_EDITABLE = "not_editable"
+    NOT_LINKABLE = "not_linkable"
     NOT_QUEUED = "not_queued"
     NOT_SHOWN = "not_shown"
     NOTHING_TO_ANSWER = "nothing_to_answer"

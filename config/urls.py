@@ -24,6 +24,7 @@ from chat.web import (
     queue,
     share,
     sidebar,
+    slack,
     summary,
     usage,
 )
@@ -116,6 +117,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path("c/<uuid:pk>/summary/<int:version>/", include(version_paths)),
     path("c/<uuid:pk>/shares/", share.shares, name="shares"),
     path("c/<uuid:pk>/shares/<uuid:share>/revoke/", share.share_revoke, name="share_revoke"),
+    path("c/<uuid:pk>/slack/", slack.conversation_slack, name="conversation_slack"),
     path("s/<uuid:pk>/", share.shared, name="shared"),
     path("s/<uuid:pk>/files/<uuid:file>/", share.shared_file, name="shared_file"),
     path("memories/", memory.memory_list, name="memories"),

@@ -14,7 +14,15 @@ from django.utils.text import slugify
 from accounts.models import User
 from accounts.own_data import describe_account, list_readings
 from chat.db.threads import in_db
-from chat.models import Attachment, Compaction, Conversation, Memory, MemoryProposal, Project
+from chat.models import (
+    Attachment,
+    Compaction,
+    Conversation,
+    Memory,
+    MemoryProposal,
+    Project,
+    SlackThread,
+)
 from chat.queries.project_export import name_entry, write_conversation, write_project
 from chat.queries.zip_stream import ZipStream, as_json, clean_name
 from spending.models import ModelCall
@@ -184,7 +192,9 @@ async def _list_details(conversation: Conversation) -> AsyncIterator[str]:
 def _read_details(conversation: Conversation) -> dict[str, Any]:
     details = {name: getattr(conversation, name) for name in DETAILS}
     shares = conversation.shares.values("id", "through__number", "created_at", "revoked_at")
-    return details | {"shares": list(shares)}
+    threads = SlackThread.objects.filter(conversation=conversation)
+    slack = threads.values("team", "channel", "channel_name", "ts", "linked_at").first()
+    return details | {"shares": list(shares), "slack": slack}
 
 
 async def _by_pages(

@@ -29,6 +29,7 @@ from chat.queries import schema
 from chat.services.library.file_types import MAX_FILE_BYTES
 from chat.services.library.import_jobs import PIECE_BYTES
 from chat.services.site import model_profiles
+from chat.sources.slack.extra import MissingExtra, make_door
 from server.claims import CannotServe, check_address, claim_data, find_origin
 from server.daphne import Server
 from server.limits import Uploads
@@ -67,6 +68,10 @@ class Command(BaseCommand):
         except CannotServe as error:
             raise CommandError(str(error)) from None
         self._check_schema()
+        try:
+            self._slack = make_door() if settings.SLACK else None
+        except MissingExtra as error:
+            raise CommandError(str(error)) from error
         self._tasks: list[asyncio.Task[Any]] = []
         self._stopping = False
         self._unstored: int | None = None  # answers, after the time to wait for them
@@ -143,6 +148,8 @@ class Command(BaseCommand):
         watch_signals(partial(loop.call_soon_threadsafe, self._stop, loop))
         work = sweep_forever(), runner.queue.watch(), self._warm()
         self._tasks = [loop.create_task(each) for each in work]
+        if self._slack:
+            self._slack.start(loop)
 
     async def _warm(self) -> None:
         """Load what the first message would otherwise wait for, while pages are served already."""
@@ -163,6 +170,8 @@ class Command(BaseCommand):
         """Whatever fails on the way, the server stops."""
         try:
             self._unstored = await runner.drain()
+            if self._slack:
+                await self._slack.close()
             for task in self._tasks:
                 if task is not asyncio.current_task():
                     task.cancel()
