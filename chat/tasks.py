@@ -6,6 +6,7 @@ from uuid import UUID
 from celery import Task, shared_task
 from celery.exceptions import Ignore
 
+from chat.jobs import import_process
 from chat.jobs.budget_mail import mail_budget_word
 from chat.jobs.summary import write_summary
 from chat.jobs.title import write_title
@@ -56,3 +57,9 @@ def suggest_title(conversation_id: str) -> None:
 def mail_budget(user_id: int | None, period: str, unit: str) -> None:
     """Tell a person, or the administrators of the site's budget, how much of it is spent."""
     mail_budget_word(user_id, period, unit)
+
+
+@shared_task(base=CarefulTask)
+def run_imports() -> None:
+    """Start the imports that wait, each in a process of its own."""
+    import_process.run_waiting()

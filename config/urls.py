@@ -12,6 +12,7 @@ from chat.web import (
     composer,
     conversation,
     exports,
+    imports,
     instructions,
     left,
     memory,
@@ -53,6 +54,16 @@ project_paths = [
     path("export.zip", exports.project_export_zip, name="project_export"),
     path("files/", project.project_files, name="project_files"),
     path("files/<uuid:file>/", project.project_file_delete, name="project_file_delete"),
+]
+import_paths = [
+    path("", imports.imports, name="imports"),
+    path("pieces/<uuid:pk>/<int:file>/", imports.import_piece, name="import_piece"),
+    path("offers/<int:pk>/", imports.import_offer, name="import_offer"),
+    path("<uuid:pk>/", imports.import_job, name="import_job"),
+    path("<uuid:pk>/start/", imports.import_start, name="import_start"),
+    path("<uuid:pk>/cancel/", imports.import_cancel, name="import_cancel"),
+    path("<uuid:pk>/report.json", imports.import_report, {"form": "json"}, name="import_json"),
+    path("<uuid:pk>/report.csv", imports.import_report, {"form": "csv"}, name="import_csv"),
 ]
 settings_paths = [
     path("", settings_views.settings, name="settings"),
@@ -108,6 +119,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path("memories/", memory.memory_list, name="memories"),
     path("memories/<int:pk>/", memory.memory_edit, name="memory"),
     path("memories/proposals/<int:pk>/", memory.memory_proposal, name="memory_proposal"),
+    path("imports/", include(import_paths)),
     path("settings/", include(settings_paths)),
     path("projects/", project.project_list, name="projects"),
     path("projects/<uuid:pk>/", include(project_paths)),

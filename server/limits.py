@@ -25,10 +25,13 @@ class BodyLimit:
 
 @dataclass(frozen=True, slots=True)
 class Uploads:
-    """Where files are sent, which only people may do who are signed in."""
+    """Where files are sent, and below which path pieces of larger ones: only people may do so who
+    are signed in."""
 
     path: str
     size: int  # bytes of a file, at most
+    pieces: str
+    piece_size: int  # bytes of a piece, at most
     # The id of the user whom a session signs in, by its key; None where it signs in nobody.
     find_user: Callable[[str], Awaitable[int | None]]
 
@@ -36,8 +39,11 @@ class Uploads:
         """The limit of a request for a path. `session`: whether it brings a session's cookie, good
         or not."""
         # A proxy may have taken the site's own path away.
-        if path in (self.path, self.path.removeprefix(settings.BASE_PATH[:-1])):
+        taken = settings.BASE_PATH[:-1]
+        if path in (self.path, self.path.removeprefix(taken)):
             return BodyLimit(self.size + MULTIPART, signed_in=True)
+        if path.startswith((self.pieces, self.pieces.removeprefix(taken))):
+            return BodyLimit(self.piece_size, signed_in=True)
         return BodyLimit(settings.MAX_TEXT_BYTES if session else SMALL_BODY)
 
 

@@ -27,6 +27,7 @@ from chat.live.runner import runner
 from chat.live.sweeping import sweep_forever
 from chat.queries import schema
 from chat.services.library.file_types import MAX_FILE_BYTES
+from chat.services.library.import_jobs import PIECE_BYTES
 from chat.services.site import model_profiles
 from server.claims import CannotServe, check_address, claim_data, find_origin
 from server.daphne import Server
@@ -79,6 +80,8 @@ class Command(BaseCommand):
         uploads = Uploads(
             path=reverse("attachment_create"),
             size=MAX_FILE_BYTES,
+            pieces=f"{reverse('imports')}pieces/",
+            piece_size=PIECE_BYTES,
             find_user=lambda session: in_db(find_user_id, session),
         )
         self._server = Server(get_default_application(), host, port, uploads, self._ready)
