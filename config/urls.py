@@ -92,13 +92,14 @@ site_paths: list[URLPattern | URLResolver] = [
         "c/<uuid:pk>/outline/<int:after>/<int:before>/", outline.outline_turns, name="outline_turns"
     ),
     path(
-        "c/<uuid:pk>/export.md",
-        exports.conversation_export,
-        {"form": "markdown"},
-        name="export_markdown",
+        "c/<uuid:pk>/export.md", exports.conversation_export, {"form": "md"}, name="export_markdown"
     ),
     path(
         "c/<uuid:pk>/export.json", exports.conversation_export, {"form": "json"}, name="export_json"
+    ),
+    path("c/<uuid:pk>/export.zip", exports.conversation_export, {"form": "zip"}, name="export_zip"),
+    path(
+        "c/<uuid:pk>/export.html", exports.conversation_export, {"form": "html"}, name="export_html"
     ),
     path("c/<uuid:pk>/print/", printing.conversation_print, name="conversation_print"),
     path("c/<uuid:pk>/usage/", budgets.usage, name="usage"),

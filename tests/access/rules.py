@@ -106,7 +106,10 @@ OPERATED = (
     *("admin:spending_modelcall_", "admin:spending_charts", "admin:cost_centre"),
 )
 TOKENS: Mapping[str, str] = {
-    **dict.fromkeys(("export_markdown", "export_json", "account_export"), EXPORT_READ),
+    **dict.fromkeys(
+        ("export_markdown", "export_json", "export_zip", "export_html", "account_export"),
+        EXPORT_READ,
+    ),
     "usage_calls": USAGE_READ,
 }
 
