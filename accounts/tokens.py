@@ -24,6 +24,7 @@ MOST_TOKENS = 20  # of one person
 LIFETIMES = (30, 90, 365, None)  # days; None: it does not expire
 USE_SECONDS = 60  # how exact `last_used_at` is: not each use is a write
 
+ANY_SCOPE = ""  # whatever a token was made for
 USAGE_READ, EXPORT_READ = "usage:read", "export:read"
 CONVERSATIONS_READ, CONVERSATIONS_WRITE = "conversations:read", "conversations:write"
 MESSAGES_SEND, IMPORTS_WRITE = "messages:send", "imports:write"
@@ -75,11 +76,11 @@ def revoke_token(user_id: int, pk: int) -> bool:
     return bool(deleted)
 
 
-def find_user_id_by_token(token: str, scope: str) -> int | None:
+def find_user_id_by_token(token: str, scope: str = ANY_SCOPE) -> int | None:
     """Whose token it is; None where `find_token` finds none, or one that was not made for this
     scope. Notes the use."""
     found = find_token(token)
-    if found is None or scope not in found.scopes:
+    if found is None or scope not in (ANY_SCOPE, *found.scopes):
         return None
     note_use(found)
     return found.user_id

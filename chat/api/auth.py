@@ -13,6 +13,7 @@ from accounts.models import User
 from accounts.preferences import keep_user, speak_chosen_language
 from accounts.second_factor import is_missed_by
 from accounts.tokens import (
+    ANY_SCOPE,
     CONVERSATIONS_READ,
     CONVERSATIONS_WRITE,
     EXPORT_READ,
@@ -24,7 +25,6 @@ from chat.api.errors import ApiError
 from chat.db.threads import in_db
 from chat.live.admission import Sender
 
-ANY_SCOPE = ""
 MINUTE = 60  # seconds, of which the limits are
 
 
@@ -86,7 +86,7 @@ def _find(token: str, scope: str) -> Any:
             ),
             headers={"WWW-Authenticate": 'Bearer realm="Everlong", error="invalid_token"'},
         )
-    if scope != ANY_SCOPE and scope not in found.scopes:
+    if scope not in (ANY_SCOPE, *found.scopes):
         raise ApiError(
             403,
             "missing_scope",

@@ -9,7 +9,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 
 from accounts.doors import read_token
-from chat.api.auth import ANY_SCOPE, let_in
+from accounts.tokens import ANY_SCOPE
+from chat.api.auth import let_in
 from chat.api.errors import ApiError, respond
 
 View = Callable[..., HttpResponse]

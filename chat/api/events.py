@@ -18,6 +18,7 @@ from uuid import UUID
 from channels.layers import get_channel_layer
 from django.conf import settings
 from django.utils.translation import gettext
+from ninja.responses import NinjaJSONEncoder
 
 from agent.messages import shown_text
 from chat.api.auth import require_token
@@ -31,7 +32,7 @@ from chat.models import Message, Turn
 from chat.protocol import events as frames
 from chat.protocol.broadcast import conversation_group
 from chat.protocol.local_layer import RESYNC, LayerMessage
-from chat.queries.turns import find_turn, load_answers, load_turn
+from chat.queries.turns import find_turn, load_answers, load_turn, read_written
 
 HEARTBEAT_SECONDS = 15.0  # of silence: proxies close what says nothing for a minute
 CHECK_SECONDS = 2.0  # between two looks whether the token is still good and the turn still runs
@@ -63,7 +64,7 @@ class StreamEvent:
     place: Place
 
     def encode(self) -> str:
-        data = json.dumps(self.data, ensure_ascii=False)
+        data = json.dumps(self.data, cls=NinjaJSONEncoder, ensure_ascii=False)
         return f"id: {self.place}\nevent: {self.name}\ndata: {data}\n\n"
 
 
@@ -185,7 +186,7 @@ class TurnStream:
 
     def _describe_end(self) -> StreamEvent:
         turn, messages = load_turn(self._reader.user_id, self._conversation_id, self._turn_id)
-        data = {"turn": as_turn(turn, messages).model_dump(mode="json")}
+        data = {"turn": as_turn(turn, messages).model_dump()}
         return StreamEvent(frames.TurnFinished.type, data, self._sent.place)
 
     def _catch_up(self, turn: Turn, answers: Sequence[Message]) -> Iterator[StreamEvent]:
@@ -199,7 +200,7 @@ class TurnStream:
                 self._sent = SentText(Place(turn.pk, row.number))
             self._message_id = row.pk
             is_final = bool(turn.finished_at) or row.status != Message.Status.STREAMING
-            yield from self._tell(self._sent.show(row.text, is_final=is_final))
+            yield from self._tell(self._sent.show(read_written(row), is_final=is_final))
         if not turn.finished_at and answers:
             yield from self._tell(self._show_live())
             yield from self._use_ahead()
@@ -208,7 +209,8 @@ class TurnStream:
         """What this process has written of the turn, if it runs here."""
         live = runner.find_live(self._conversation_id)
         if live and live.turn_id == self._turn_id and live.message_id == self._message_id:
-            yield from self._sent.show(shown_text(live.reply.partial_blocks()), is_final=False)
+            written = (each for each in live.reply.partial_blocks() if each["type"] == "text")
+            yield from self._sent.show(shown_text(written), is_final=False)
 
     # --- Events -----------------------------------------------------------------------------------
 

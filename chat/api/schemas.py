@@ -11,6 +11,7 @@ from agent.compaction.policy import Extent
 from chat.errors import translate_error
 from chat.models import Attachment, Compaction, Conversation, Message, ModelProfile, Turn
 from chat.protocol.frames import MAX_FOCUS
+from chat.queries.turns import read_written
 
 MOST_LISTED = 100  # of one page of a list
 LONGEST_TITLE, LONGEST_PROMPT = 200, 100_000  # characters, as in the dialogs
@@ -313,7 +314,7 @@ def as_message(row: Message) -> MessageOut:
         parent=row.parent.number if row.parent else None,
         role=row.role,
         status=row.status,
-        text=row.text,
+        text=read_written(row) if row.role == Message.Role.ASSISTANT else row.text,
         blocks=row.blocks,
         active=row.active,
         left_out=row.left_out,

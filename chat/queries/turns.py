@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from agent.messages import plain_text
 from chat.models import Conversation, Message, Turn
 
 
@@ -20,6 +21,12 @@ def load_turn(owner_id: int, conversation_id: UUID, turn_id: int) -> tuple[Turn,
 
 
 def load_answers(turn_id: int, number: int) -> list[Message]:
-    """What a turn has written, from the message with a number on: their texts, without blocks."""
+    """What a turn has written, from the message with a number on."""
     rows = Message.objects.filter(turn=turn_id, role=Message.Role.ASSISTANT, number__gte=number)
-    return list(rows.only("number", "status", "text").order_by("number"))
+    return list(rows.only("number", "status", "blocks").order_by("number"))
+
+
+def read_written(answer: Message) -> str:
+    """The text of an answer as it streamed, with the pages that it cites: without its calls of
+    tools, which `Message.text` names too."""
+    return plain_text(block for block in answer.blocks if block.get("type") == "text")

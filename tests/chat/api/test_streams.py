@@ -25,6 +25,7 @@ from demo.api.protocol import ScriptedReply, text, tool_use
 from tests.chat.api.programs import Program, Told, hear, listen, read_along
 from tests.chat.factories import add_messages, change_messages, make_turn
 from tests.chat.sockets import Chat
+from tests.support.patience import PATIENCE
 
 TEXT = "Grüße 😀 from the Mur.\n\nThe end."
 
@@ -168,10 +169,12 @@ async def tell_delta(chat: Chat, turn: Turn, message: Message, offset: int, text
 
 
 async def until_text(stream: AsyncIterator[Told], heard: list[Told], text: str) -> None:
-    async for told in stream:
-        heard.append(told)
-        if read_along(heard).get(6) == text:
-            return
+    """Read on until message 6 has this text."""
+    async with asyncio.timeout(PATIENCE):
+        async for told in stream:
+            heard.append(told)
+            if read_along(heard).get(6) == text:
+                return
     raise AssertionError("the stream has ended")
 
 
@@ -189,12 +192,12 @@ async def test_what_was_missed_comes_of_the_row_and_the_rest_live(
     heard: list[Told] = []
     async with aclosing(listen(await program.get(events_of(chat, turn.pk)))) as stream:
         await until_text(stream, heard, "One 😀 two")
-        await tell_delta(chat, turn, message, 15, " four")  # " three" was lost on the way
-        await tell_delta(chat, turn, message, 20, " five")
+        await tell_delta(chat, turn, message, 16, " four")  # " three" was lost on the way
+        await tell_delta(chat, turn, message, 21, " five")
         await write_elsewhere(message, "One 😀 two three")
         await until_text(stream, heard, "One 😀 two three four five")
-        await tell_delta(chat, turn, message, 20, " five")  # it comes twice
-        await tell_delta(chat, turn, message, 25, " six")
+        await tell_delta(chat, turn, message, 21, " five")  # it comes twice
+        await tell_delta(chat, turn, message, 26, " six")
         await until_text(stream, heard, "One 😀 two three four five six")
 
 
