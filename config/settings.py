@@ -102,7 +102,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "chat.web.health.answer_probes",  # before the check of the host
-    "chat.api.errors.keep_to_form",  # before whatever reads a cookie, or refuses
+    "chat.api.middleware.keep_to_form",  # before whatever reads a cookie, or refuses
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

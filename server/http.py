@@ -23,6 +23,8 @@ log = structlog.get_logger(__name__)
 # How long (s) a refused client is listened to, so that it can read the answer: if the connection
 # were closed while it still sends, the kernel would throw the answer away.
 LINGER = 5.0
+MOST_UNSENT = 256_000  # bytes of an answer that wait for its client
+ROOM_SECONDS = 0.05  # between two looks whether it has read
 # What the API calls refusals (`chat.api.errors`), by status.
 CODES = {
     400: "bad_request",
@@ -228,6 +230,18 @@ class Channel(http.HTTPChannel):
             self._expect(settings.IDLE_SECONDS, self._idle_over)
         else:
             self.transport.abortConnection()
+
+    async def wait_for_room(self) -> None:
+        """Wait while the client has much to read; one that reads nothing for long is given up."""
+        unsent = count_unsent(self.transport)
+        read_at = self.factory.reactor.seconds()
+        while not self.over and unsent > MOST_UNSENT:
+            await asyncio.sleep(ROOM_SECONDS)
+            before, unsent = unsent, count_unsent(self.transport)
+            if unsent < before:
+                read_at = self.factory.reactor.seconds()
+            elif self.factory.reactor.seconds() - read_at > settings.IDLE_SECONDS:
+                self.cut_off()
 
     # --- Who may upload ---
 

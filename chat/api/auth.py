@@ -57,7 +57,7 @@ def let_in(request: HttpRequest, scope: str) -> User:
     """Make the token's person the one who asks. Raises ApiError: 400 for a token in the address,
     401 for one that is not good, 403 for one of other scopes, 429 above the limits."""
     if has_token_in_address(request):
-        raise ApiError(400, "token_in_address", gettext(IN_ADDRESS))
+        raise token_in_address()
     if not may_try(request, "wrong_token", dry_run=True):
         raise _too_many()
     try:
@@ -77,15 +77,7 @@ def let_in(request: HttpRequest, scope: str) -> User:
 def _find(token: str, scope: str) -> Any:
     found = tokens.find_token(token) if token else None
     if found is None or is_missed_by(found.user):
-        raise ApiError(
-            401,
-            "bad_token",
-            gettext(
-                "This needs an access token in the header Authorization (Bearer ev_…). The one "
-                "that was sent, if any, is unknown, revoked or expired. Make one in the settings."
-            ),
-            headers={"WWW-Authenticate": 'Bearer realm="Everlong", error="invalid_token"'},
-        )
+        raise bad_token()
     if scope not in (ANY_SCOPE, *found.scopes):
         raise ApiError(
             403,
@@ -99,9 +91,24 @@ def _find(token: str, scope: str) -> Any:
     return found
 
 
+def token_in_address() -> ApiError:
+    """400: logs and histories keep addresses."""
+    return ApiError(400, "token_in_address", gettext(IN_ADDRESS))
+
+
+def bad_token() -> ApiError:
+    """401, for no token too."""
+    words = gettext(
+        "This needs an access token in the header Authorization (Bearer ev_…). The one that was "
+        "sent, if any, is unknown, revoked or expired. Make one in the settings."
+    )
+    challenge = {"WWW-Authenticate": 'Bearer realm="Everlong", error="invalid_token"'}
+    return ApiError(401, "bad_token", words, headers=challenge)
+
+
 def require_token(token: str, scope: str) -> None:
-    """Whether a token that was good when a request began still is. For a database thread. Raises
-    ApiError."""
+    """Raise ApiError where a token that was good when a request began no longer is. For a database
+    thread."""
     _find(token, scope)
 
 

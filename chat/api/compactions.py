@@ -8,7 +8,7 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext
 from ninja import Router, Status
 
-from chat.api.auth import get_user, make_sender, reads, sends, writes
+from chat.api.auth import get_user, reads, sends, writes
 from chat.api.conversations import find_conversation
 from chat.api.schemas import (
     ERRORS,
@@ -22,10 +22,9 @@ from chat.api.schemas import (
     as_compaction,
     as_compaction_text,
 )
-from chat.api.turns import STREAMED, answer
+from chat.api.turns import STREAMED, run_turn
 from chat.db.threads import in_db
 from chat.errors import RefusalCode, Refused
-from chat.live.runner import runner
 from chat.models import Compaction
 from chat.services.summary import compactions, summaries
 
@@ -76,17 +75,16 @@ async def compact(
     request: HttpRequest, conversation: UUID, body: CompactIn
 ) -> HttpResponseBase | Status[TurnOut]:
     """Summarise the older messages now, as `/compact` does."""
-    begun = await runner.begin(
-        make_sender(request),
+    return await run_turn(
+        request,
+        conversation,
+        body,
         summaries.open_compaction_turn,
         get_user(request),
         conversation,
         focus=body.focus,
         extent=body.extent,
-        holder=runner.holder,
     )
-    assert begun is not None
-    return await answer(request, conversation, begun.turn.pk, body)
 
 
 @router.post(
@@ -108,9 +106,7 @@ def _cancel(request: HttpRequest, conversation: UUID) -> None:
     auth=writes,
     response={204: None, ERRORS: ErrorOut},
 )
-def revert_compaction(
-    request: HttpRequest, conversation: UUID, compaction: RowId
-) -> Status[None]:
+def revert_compaction(request: HttpRequest, conversation: UUID, compaction: RowId) -> Status[None]:
     """Go back from the current version to the one before."""
     summaries.revert(_load_versions(request, conversation).get(pk=compaction).pk)
     return Status(204, None)

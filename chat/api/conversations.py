@@ -8,10 +8,13 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Left
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.translation import gettext
 from ninja import Query, Router, Status
 
+from accounts.models import User
+from accounts.tokens import CONVERSATIONS_WRITE
+from agent.messages import sanitise_text
 from chat.api.auth import get_user, make_sender, reads, writes, writes_async
 from chat.api.errors import ApiError, not_found
 from chat.api.schemas import (
@@ -27,9 +30,6 @@ from chat.api.schemas import (
     Number,
     as_conversation,
 )
-from accounts.models import User
-from accounts.tokens import CONVERSATIONS_WRITE
-from agent.messages import sanitise_text
 from chat.db.threads import in_db
 from chat.engine.model_profiles import is_offered
 from chat.errors import RefusalCode, Refused
@@ -104,9 +104,7 @@ def _after(rows: QuerySet[Conversation], cursor: str) -> QuerySet[Conversation]:
 
 
 @router.post("", auth=writes, response={201: ConversationOut, ERRORS: ErrorOut})
-def create_conversation(
-    request: HttpRequest, body: ConversationIn
-) -> Status[ConversationOut]:
+def create_conversation(request: HttpRequest, body: ConversationIn) -> Status[ConversationOut]:
     """An empty conversation."""
     user = get_user(request)
     if body.model:
@@ -222,9 +220,7 @@ def list_branches(
     tips = row.messages.filter(~Exists(children)).order_by("-number")
     if before is not None:
         tips = tips.filter(number__lt=before)
-    found = list(
-        tips.annotate(opening=Left("text", OPENING)).defer("text", "blocks")[: limit + 1]
-    )
+    found = list(tips.annotate(opening=Left("text", OPENING)).defer("text", "blocks")[: limit + 1])
     return BranchesOut(
         items=[
             BranchOut(

@@ -4,12 +4,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
-import structlog
-from asgiref.sync import iscoroutinefunction
-from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist, RequestDataTooBig, SuspiciousOperation
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.utils.decorators import sync_and_async_middleware
+from django.http import Http404, HttpResponse, JsonResponse
 from django.utils.translation import gettext, gettext_noop
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
@@ -17,11 +13,6 @@ from ninja.errors import HttpError, ValidationError
 from chat.db.outages import DATABASE
 from chat.db.threads import UNAVAILABLE, explain_unavailable
 from chat.errors import RefusalCode, Refused
-
-log = structlog.get_logger(__name__)
-
-ROOT = "api/"  # below BASE_PATH; also of versions that do not exist
-PAGES = ("docs", "openapi.json")  # of the API's addresses, what a person opens in a browser
 
 # Where the request is as it should be, and something else is in its way.
 CONFLICTS = {
@@ -137,9 +128,9 @@ def handle_errors(api: NinjaAPI) -> None:
         Refused: lambda refusal: respond(read_refusal(refusal)),
         ObjectDoesNotExist: lambda _: respond(not_found()),
         Http404: lambda _: respond(not_found()),
-        RequestDataTooBig: lambda _: _say(413),
-        SuspiciousOperation: lambda _: _say(400),
-        HttpError: lambda error: _say(error.status_code),
+        RequestDataTooBig: lambda _: say(413),
+        SuspiciousOperation: lambda _: say(400),
+        HttpError: lambda error: say(error.status_code),
         ValidationError: _respond_to_invalid,
         **dict.fromkeys(UNAVAILABLE, _respond_to_outage),
     }
@@ -164,53 +155,7 @@ def _respond_to_outage(error: Exception) -> HttpResponse:
     return respond(ApiError(503, RefusalCode.UNAVAILABLE, words))
 
 
-def _say(status: int) -> HttpResponse:
+def say(status: int) -> JsonResponse:
+    """The response that says of a status what can be said of all its errors."""
     code, words = WORDS.get(status, WORDS[500 if status >= 500 else 400])
     return respond(ApiError(status, code, gettext(words)))
-
-
-# --- Outside of the API's views -------------------------------------------------------------------
-
-Respond = Callable[[HttpRequest], Any]
-
-
-@sync_and_async_middleware
-def keep_to_form(get_response: Respond) -> Respond:
-    """Middleware: below the API's address no cookie counts, and whatever Django, a middleware or
-    the router refuses has the form of the API's errors."""
-    if not iscoroutinefunction(get_response):
-
-        def answer(request: HttpRequest) -> HttpResponse:
-            if not _is_of_api(request):
-                return get_response(request)
-            request.COOKIES = {}
-            return _in_form(get_response(request))
-
-        return answer
-
-    async def answer_async(request: HttpRequest) -> HttpResponse:
-        if not _is_of_api(request):
-            return await get_response(request)
-        request.COOKIES = {}
-        return _in_form(await get_response(request))
-
-    return answer_async
-
-
-def _is_of_api(request: HttpRequest) -> bool:
-    """Whether a program asks; the API's pages are for people."""
-    root = settings.BASE_PATH + ROOT
-    if not request.path.startswith(root):
-        return False
-    return request.path.removeprefix(root).partition("/")[2].strip("/") not in PAGES
-
-
-def _in_form(response: HttpResponse) -> HttpResponse:
-    is_json = response.get("Content-Type", "").startswith("application/json")
-    if response.status_code < 400 or is_json:
-        return response
-    made = _say(response.status_code)
-    for name in ("Allow", "Retry-After", "WWW-Authenticate"):
-        if name in response:
-            made[name] = response[name]
-    return made

@@ -37,6 +37,7 @@ from chat.queries.turns import find_turn, load_answers, load_turn, read_written
 HEARTBEAT_SECONDS = 15.0  # of silence: proxies close what says nothing for a minute
 CHECK_SECONDS = 2.0  # between two looks whether the token is still good and the turn still runs
 CATCH_UP_SECONDS = 0.5  # the same while text is missing, which is stored within a second
+UNUSED_SECONDS = 60.0
 MOST_WAITING = 500  # events for a slow reader, who then gets the row
 FOR_PAGES = ("type", "html", "seq", "conversation_id", "message_id", "turn_id", "after_message_id")
 PASSED_ON = {
@@ -77,20 +78,80 @@ class Reader:
     scope: str
 
 
+class Ear:
+    """Hears what happens in a conversation from when it was opened, for one stream. Memory is
+    bounded: MOST_WAITING events."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[bytes] = deque()
+        self.is_behind = True  # something was lost: the rows have to be read
+        self._news = asyncio.Event()
+        self._is_used = False
+
+    @classmethod
+    async def open(cls, conversation_id: UUID) -> "Ear":
+        """One that is closed by itself where no stream uses it: its client may have left before."""
+        ear = cls()
+        ear._layer = get_channel_layer()
+        ear._channel = await ear._layer.new_channel()
+        ear._layer.hand_over(ear._channel, ear._hear)
+        await ear._layer.group_add(conversation_group(conversation_id), ear._channel)
+        ear._unused = asyncio.create_task(ear._close_unused())
+        return ear
+
+    async def _close_unused(self) -> None:
+        await asyncio.sleep(UNUSED_SECONDS)
+        await self._layer.leave(self._channel)
+
+    def use(self) -> None:
+        self._unused.cancel()
+
+    async def close(self) -> None:
+        self._unused.cancel()
+        await self._layer.leave(self._channel)
+
+    def _hear(self, message: LayerMessage) -> None:
+        """An event of the layer's: for later, as this is called by whoever sends it."""
+        name = message.get("name")
+        if name in TO_READ:
+            self.is_behind = True
+        elif name not in PASSED_ON and name != frames.TurnDelta.type:
+            return
+        elif len(self.waiting) < MOST_WAITING:
+            self.waiting.append(message["frame"])
+        else:
+            self.waiting.clear()
+            self.is_behind = True
+        self._news.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether an event waits, now or within so many seconds."""
+        if not self.waiting and seconds > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._news.wait()
+        self._news.clear()
+        return bool(self.waiting)
+
+
 class TurnStream:
-    """A turn for one reader. Memory is bounded: MOST_WAITING events, and the text of one message.
+    """A turn for one reader. Memory is bounded by that of its ear and by the text of one message.
     No thread and no connection to the database is held between two looks."""
 
     def __init__(
-        self, reader: Reader, conversation_id: UUID, turn_id: int, *, place: Place | None = None
+        self,
+        reader: Reader,
+        ear: Ear,
+        conversation_id: UUID,
+        turn_id: int,
+        *,
+        place: Place | None = None,
     ) -> None:
-        self._reader, self._conversation_id, self._turn_id = reader, conversation_id, turn_id
+        self._reader, self._ear = reader, ear
+        self._conversation_id, self._turn_id = conversation_id, turn_id
         self._begins = place is None or not place.number
         self._sent = SentText(place or Place(turn_id))
         self._message_id: int | None = None  # of the message that is being written
-        self._waiting: deque[bytes] = deque()
-        self._news = asyncio.Event()
-        self._is_behind = True  # the rows have to be read
         # Deltas after a gap: of which message, after how many UTF-16 units, and the text.
         self._ahead: deque[tuple[int, int, str]] = deque()
 
@@ -124,14 +185,11 @@ class TurnStream:
     async def follow(self) -> AsyncIterator[StreamEvent | None]:
         """All events to the end of the turn; None after some seconds of silence. Raises ApiError
         where the token is no longer good, and Turn.DoesNotExist."""
-        layer = get_channel_layer()
-        channel = await layer.new_channel()
-        layer.hand_over(channel, self._hear)
+        self._ear.use()
         said = monotonic()
         try:
-            await layer.group_add(conversation_group(self._conversation_id), channel)
             while True:
-                due = monotonic() + (CATCH_UP_SECONDS if self._ahead else CHECK_SECONDS)
+                due = monotonic() + (CATCH_UP_SECONDS if self._lacks_text else CHECK_SECONDS)
                 turn, answers = await in_db(self._look)
                 for event in self._catch_up(turn, answers):
                     said = monotonic()
@@ -139,38 +197,20 @@ class TurnStream:
                 if turn.finished_at:
                     yield await in_db(self._describe_end)
                     return
-                while not self._is_behind and await self._wait(due - monotonic()):
-                    for event in self._take(json.loads(self._waiting.popleft())):
+                while not self._ear.is_behind and await self._ear.wait(due - monotonic()):
+                    for event in self._take(json.loads(self._ear.waiting.popleft())):
                         said = monotonic()
                         yield event
                 if monotonic() - said >= HEARTBEAT_SECONDS:
                     said = monotonic()
                     yield None
         finally:
-            await layer.leave(channel)
+            await self._ear.close()
 
-    def _hear(self, message: LayerMessage) -> None:
-        """An event of the layer's: for later, as this is called by whoever sends it."""
-        name = message.get("name")
-        if name in TO_READ:
-            self._is_behind = True
-        elif name not in PASSED_ON and name != frames.TurnDelta.type:
-            return
-        elif len(self._waiting) < MOST_WAITING:
-            self._waiting.append(message["frame"])
-        else:
-            self._waiting.clear()
-            self._is_behind = True
-        self._news.set()
-
-    async def _wait(self, seconds: float) -> bool:
-        """Whether an event waits, now or within so many seconds."""
-        if not self._waiting and seconds > 0:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self._news.wait()
-        self._news.clear()
-        return bool(self._waiting)
+    @property
+    def _lacks_text(self) -> bool:
+        """Whether the row will soon have what is missing before what the reader gets next."""
+        return bool(self._ahead) or not self._sent.is_known
 
     # --- Rows -------------------------------------------------------------------------------------
 
@@ -179,8 +219,8 @@ class TurnStream:
         answers where they are needed."""
         require_token(self._reader.token, self._reader.scope)
         turn = find_turn(self._reader.user_id, self._conversation_id, self._turn_id)
-        if self._is_behind or self._ahead or turn.finished_at:
-            self._is_behind = False
+        if self._ear.is_behind or self._lacks_text or turn.finished_at:
+            self._ear.is_behind = False
             return turn, load_answers(turn.pk, self._sent.place.number)
         return turn, []
 
@@ -201,9 +241,13 @@ class TurnStream:
             self._message_id = row.pk
             is_final = bool(turn.finished_at) or row.status != Message.Status.STREAMING
             yield from self._tell(self._sent.show(read_written(row), is_final=is_final))
-        if not turn.finished_at and answers:
+        if answers and not turn.finished_at:
             yield from self._tell(self._show_live())
             yield from self._use_ahead()
+        elif turn.finished_at:
+            for frame in map(json.loads, self._ear.waiting):
+                if frame["type"] != frames.TurnDelta.type:
+                    yield from self._take(frame)
 
     def _show_live(self) -> Iterator[Delta]:
         """What this process has written of the turn, if it runs here."""
@@ -222,7 +266,7 @@ class TurnStream:
             yield StreamEvent(frame["type"], data, self._sent.place)
             return
         if frame["message_id"] != self._message_id:
-            self._is_behind = True  # the rows have its number
+            self._ear.is_behind = True  # the rows have its number
         if len(self._ahead) >= MOST_WAITING:
             self._ahead.clear()
         self._ahead.append((frame["message_id"], frame["offset"], frame["text"]))
@@ -230,7 +274,7 @@ class TurnStream:
 
     def _use_ahead(self) -> Iterator[StreamEvent]:
         """Send what follows the text that the reader has."""
-        while self._ahead and not self._is_behind:
+        while self._ahead and not self._ear.is_behind:
             message_id, units, text = self._ahead[0]
             if message_id == self._message_id:
                 deltas = self._sent.add(units, text)

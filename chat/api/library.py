@@ -1,11 +1,8 @@
 """The API: search, files, exports, and what a person has beside conversations."""
 
-from typing import Literal
 from uuid import UUID
 
-from django.db.models import QuerySet
-from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext
 from ninja import File, Query, Router, Status
@@ -14,7 +11,7 @@ from ninja.files import UploadedFile
 from accounts.doors import read_token
 from accounts.tokens import find_token
 from agent.messages import sanitise_text
-from chat.api.auth import exports, get_user, reads, reads_usage, uploads
+from chat.api.auth import get_user, reads, reads_usage, uploads
 from chat.api.conversations import find_conversation
 from chat.api.errors import ApiError
 from chat.api.schemas import (
@@ -33,14 +30,12 @@ from chat.api.schemas import (
     as_file,
     as_model,
 )
-from chat.db.threads import in_db
 from chat.engine.model_profiles import find_default_name, list_offered
 from chat.models import Attachment, Project
 from chat.queries import spending, typed_search
 from chat.services.library import attachments
 from chat.services.library.file_types import MAX_FILE_BYTES
 from chat.web import attachment as attachment_views
-from chat.web import exports as export_views
 from chat.web.search_box import LONGEST_SEARCH
 from spending.queries import Sums
 from spending.spans import month_of, read_month
@@ -131,7 +126,9 @@ def _find_file(request: HttpRequest, pk: UUID) -> Attachment:
     return Attachment.objects.get(pk=pk, owner=get_user(request))
 
 
-@router.get("/files/{uuid:file}", auth=reads, response={200: FileOut, ERRORS: ErrorOut}, tags=["files"])
+@router.get(
+    "/files/{uuid:file}", auth=reads, response={200: FileOut, ERRORS: ErrorOut}, tags=["files"]
+)
 def get_file(request: HttpRequest, file: UUID) -> FileOut:
     """What a file is."""
     return as_file(_find_file(request, file))
@@ -149,7 +146,9 @@ def get_file_content(request: HttpRequest, file: UUID) -> HttpResponse:
     return attachment_views.serve(request, _find_file(request, file))
 
 
-@router.delete("/files/{uuid:file}", auth=uploads, response={204: None, ERRORS: ErrorOut}, tags=["files"])
+@router.delete(
+    "/files/{uuid:file}", auth=uploads, response={204: None, ERRORS: ErrorOut}, tags=["files"]
+)
 def delete_file(request: HttpRequest, file: UUID) -> Status[None]:
     """Take back a file that was not sent; one that was stays with its message."""
     attachments.discard_unused(Attachment.objects.filter(pk=_find_file(request, file).pk))

@@ -1,15 +1,16 @@
 """The API: messages, and what writes them."""
 
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext
-from ninja import Header, Path, Query, Router, Status
+from ninja import Header, Query, Router, Status
 
-from chat.api.auth import get_user, make_sender, reads, sends, writes
+from chat.api.auth import get_user, reads, sends, writes
 from chat.api.conversations import find_conversation, find_message
 from chat.api.errors import ApiError
 from chat.api.schemas import (
@@ -25,12 +26,11 @@ from chat.api.schemas import (
     TurnOut,
     as_message,
 )
-from chat.api.turns import STREAMED, answer
+from chat.api.turns import STREAMED, run_turn
 from chat.db.threads import in_db
 from chat.engine.model_profiles import is_offered
 from chat.errors import RefusalCode, Refused
 from chat.live.enqueuing import ask_for_rebuild
-from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.protocol.frames import MAX_CLIENT_ID
 from chat.queries.tree import find_newest_leaf, load_path_to_active
@@ -42,7 +42,6 @@ from chat.web.transcript import take_first, take_last
 
 router = Router(tags=["messages"])
 IDEMPOTENCY_KEY = Header(
-    None,
     alias="Idempotency-Key",
     min_length=1,
     max_length=MAX_CLIENT_ID,
@@ -57,11 +56,11 @@ IDEMPOTENCY_KEY = Header(
 def list_messages(
     request: HttpRequest,
     conversation: UUID,
-    before: Number | None = Query(None, description="The number of a message."),
-    after: Number | None = Query(None, description="The number of a message."),
-    tip: Number | None = Query(
-        None, description="The number of a message of another branch; else the shown one."
-    ),
+    before: Annotated[Number | None, Query(description="The number of a message.")] = None,
+    after: Annotated[Number | None, Query(description="The number of a message.")] = None,
+    tip: Annotated[
+        Number | None, Query(description="The number of a message of another branch than is shown.")
+    ] = None,
     limit: Limit = 50,
 ) -> MessagesOut:
     """A part of a branch: its newest messages, or those before or after one of it."""
@@ -125,7 +124,7 @@ async def send_message(
     request: HttpRequest,
     conversation: UUID,
     body: SendIn,
-    idempotency_key: Annotated[str | None, IDEMPOTENCY_KEY],
+    idempotency_key: Annotated[str | None, IDEMPOTENCY_KEY] = None,
 ) -> HttpResponseBase | Status[TurnOut]:
     """Send a message and get its answer, whole or as a stream."""
     new = NewMessage(
@@ -135,20 +134,17 @@ async def send_message(
         zone=body.time_zone,
         source=Message.Source.API,
     )
-    begun = await runner.begin(
-        make_sender(request),
+    return await run_turn(
+        request,
+        conversation,
+        body,
         requests.send_message,
         get_user(request),
         conversation,
         new,
         expected_head=body.expected_head,
-        holder=runner.holder,
+        find_repeated=partial(_find_turn, conversation, idempotency_key),
     )
-    if begun:
-        turn_id = begun.turn.pk
-    else:
-        turn_id = await in_db(_find_turn, conversation, idempotency_key)
-    return await answer(request, conversation, turn_id, body)
 
 
 def _find_turn(conversation_id: UUID, client_id: str | None) -> int:
@@ -170,17 +166,16 @@ async def edit_message(
 ) -> HttpResponseBase | Status[TurnOut]:
     """Send another version of a message of yours; the old one stays as a branch."""
     message = await in_db(find_message, request, conversation, number)
-    begun = await runner.begin(
-        make_sender(request),
+    return await run_turn(
+        request,
+        conversation,
+        body,
         branches.edit_message,
         get_user(request),
         conversation,
         message.pk,
         body.text,
-        holder=runner.holder,
     )
-    assert begun is not None
-    return await answer(request, conversation, begun.turn.pk, body)
 
 
 @router.post(
@@ -197,17 +192,16 @@ async def regenerate_answer(
     message = await in_db(find_message, request, conversation, number)
     if body.model and not await in_db(is_offered, user.pk, body.model):
         raise Refused(RefusalCode.MODEL_OFF, str(NOT_OFFERED))
-    begun = await runner.begin(
-        make_sender(request),
+    return await run_turn(
+        request,
+        conversation,
+        body,
         branches.regenerate,
         user,
         conversation,
         message.pk,
-        holder=runner.holder,
         model=body.model,
     )
-    assert begun is not None
-    return await answer(request, conversation, begun.turn.pk, body)
 
 
 @router.delete(

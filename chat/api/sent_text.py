@@ -46,10 +46,15 @@ class SentText:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        # False: its reader came back with a place, and no text was seen yet that it could be of.
         self._is_known = place.offset == 0
         self._text = ""
         self._units = 0  # its length as the socket's events count
+
+    @property
+    def is_known(self) -> bool:
+        """Whether what the reader has is known. It is not where they came back with a place, and no
+        text was seen yet that it could be of."""
+        return self._is_known
 
     @property
     def place(self) -> Place:

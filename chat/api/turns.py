@@ -1,6 +1,7 @@
 """The API: turns that run, as a stream of events or waited for."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import aclosing, suppress
 from typing import Any, Protocol
 from uuid import UUID
@@ -14,12 +15,12 @@ from accounts.doors import read_token
 from accounts.tokens import CONVERSATIONS_READ, MESSAGES_SEND
 from chat.api.auth import get_user, make_sender, reads, reads_async, sends
 from chat.api.conversations import find_conversation
-from chat.api.events import Reader, TurnStream
+from chat.api.events import Ear, Reader, TurnStream
 from chat.api.schemas import ERRORS, AgainIn, ErrorOut, RowId, TurnOut, as_turn
 from chat.api.sent_text import read_place
 from chat.db.threads import in_db
 from chat.errors import RefusalCode, Refused
-from chat.live.runner import runner
+from chat.live.runner import Begun, runner
 from chat.live.stopping import stop_turns
 from chat.models import Turn
 from chat.queries.turns import find_turn, load_turn
@@ -43,12 +44,32 @@ class Wanted(Protocol):
     wait: int
 
 
-async def answer(
-    request: HttpRequest, conversation: UUID, turn_id: int, wanted: Wanted
+async def run_turn(
+    request: HttpRequest,
+    conversation: UUID,
+    wanted: Wanted,
+    store: Callable[..., Begun | None],
+    *arguments: Any,
+    find_repeated: Callable[[], int] | None = None,
+    **named: Any,
 ) -> HttpResponseBase | Status[TurnOut]:
-    """What happens in a turn: as events; or the turn with 200 when it has ended, with 202 if that
-    takes longer than is waited."""
-    stream = TurnStream(_make_reader(request, MESSAGES_SEND), conversation, turn_id)
+    """Begin a turn by what stores its beginning (`chat.live.runner.Runner.begin`), and answer as it
+    is wanted: with its events; or with the turn, 200 when it has ended and 202 if that takes longer
+    than is waited. `find_repeated`: the turn that was begun by the same request before."""
+    ear = await Ear.open(conversation)  # before anything happens
+    try:
+        begun = await runner.begin(
+            make_sender(request), store, *arguments, holder=runner.holder, **named
+        )
+        if begun is None:
+            assert find_repeated is not None
+            turn_id = await in_db(find_repeated)
+        else:
+            turn_id = begun.turn.pk
+    except BaseException:
+        await ear.close()
+        raise
+    stream = TurnStream(_make_reader(request, MESSAGES_SEND), ear, conversation, turn_id)
     if wanted.stream:
         return _respond(stream)
     with suppress(TimeoutError):
@@ -98,12 +119,11 @@ async def follow_turn(
     await in_db(find_turn, get_user(request).pk, conversation, turn)  # or 404
     reader = _make_reader(request, CONVERSATIONS_READ)
     place = read_place(last_event_id or "", turn)
-    return _respond(TurnStream(reader, conversation, turn, place=place))
+    ear = await Ear.open(conversation)
+    return _respond(TurnStream(reader, ear, conversation, turn, place=place))
 
 
-@router.post(
-    "/{uuid:conversation}/stop", auth=sends, response={202: TurnOut, ERRORS: ErrorOut}
-)
+@router.post("/{uuid:conversation}/stop", auth=sends, response={202: TurnOut, ERRORS: ErrorOut})
 async def stop_turn(request: HttpRequest, conversation: UUID) -> Status[TurnOut]:
     """Stop what is being written; what there is of it is kept. It ends in a moment."""
     turn = await in_db(_find_active, request, conversation)
@@ -135,6 +155,4 @@ async def retry(
 ) -> HttpResponseBase | Status[TurnOut]:
     """Answer the last message again, whose answer failed or was stopped."""
     row = await in_db(find_conversation, request, conversation)
-    begun = await runner.begin(make_sender(request), requests.retry, row, holder=runner.holder)
-    assert begun is not None
-    return await answer(request, conversation, begun.turn.pk, body)
+    return await run_turn(request, conversation, body, requests.retry, row)

@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection
 from django.test import AsyncClient, Client
@@ -14,19 +13,16 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import AccessToken, User
-from accounts.tokens import CONVERSATIONS_READ, CONVERSATIONS_WRITE, USAGE_READ
+from accounts.tokens import CONVERSATIONS_READ, USAGE_READ
 from chat.api import library
 from chat.db.threads import in_db
-from chat.models import Compaction, Conversation, Message, Turn
-from chat.services.turns import branches
+from chat.models import Conversation, Turn
 from tests.chat.api.programs import ROOT, Program, hear
 from tests.chat.factories import (
     add_messages,
     make_compaction,
     make_conversation,
     make_turn,
-    make_user,
-    set_policy,
 )
 from tests.chat.sockets import Chat, long_text
 
@@ -222,9 +218,7 @@ def test_summaries_are_listed_read_and_reverted(ask: Ask, user: User) -> None:
     assert code(ask("POST", f"{path}/{version.pk}/revert")) == (409, "not_current")
 
 
-async def test_a_compaction_is_told_as_it_goes(
-    chat: Chat, program: Program, worker: Any
-) -> None:
+async def test_a_compaction_is_told_as_it_goes(chat: Chat, program: Program, worker: Any) -> None:
     from tests.chat.sockets import SUMMARY
 
     await chat.start([long_text(number) for number in range(6)])
@@ -362,7 +356,7 @@ def test_what_is_somebody_elses_is_not_there(ask: Ask, conversation: Conversatio
     [
         ("GET", "/nowhere", None, (404, "not_found")),
         ("GET", "/conversations/no-id", None, (404, "not_found")),
-        ("GET", "", None, (404, "not_found")),
+        ("GET", "/", None, (404, "not_found")),
         ("PUT", "/conversations", {}, (405, "method_not_allowed")),
         ("GET", "/conversations?limit=0", None, (422, "invalid")),
         ("GET", "/conversations?cursor=bad", None, (422, "bad_cursor")),
@@ -428,7 +422,9 @@ async def test_refusals_are_those_of_the_page(chat: Chat, program: Program, sett
 
 def test_the_token_is_one_statement(ask: Ask, conversation: Conversation) -> None:
     ask("GET", "/me")  # its use is noted once a minute
-    with CaptureQueriesContext(connection, ) as captured:
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
         ask("GET", f"/conversations/{conversation.pk}")
     assert len(captured) == 2
 
@@ -436,15 +432,15 @@ def test_the_token_is_one_statement(ask: Ask, conversation: Conversation) -> Non
 # --- The document ---------------------------------------------------------------------------------
 
 
-def test_the_document_is_for_people_and_programs(
-    user: User, issue: Callable[..., Program]
-) -> None:
+def test_the_document_is_for_people_and_programs(user: User, issue: Callable[..., Program]) -> None:
     client = Client()
     assert client.get(f"{ROOT}/openapi.json").status_code == 302
     assert client.get(f"{ROOT}/docs/").status_code == 302
     token = {"Authorization": f"Bearer {issue(user, USAGE_READ).token}"}
     assert client.get(f"{ROOT}/openapi.json", headers=token).json()["info"]["title"] == "Everlong"
-    assert client.get(f"{ROOT}/openapi.json", headers={"Authorization": "Bearer x"}).status_code == 401
+    assert (
+        client.get(f"{ROOT}/openapi.json", headers={"Authorization": "Bearer x"}).status_code == 401
+    )
     client.force_login(user)
     assert client.get(f"{ROOT}/openapi.json").status_code == 200
     page = client.get(f"{ROOT}/docs/").content.decode()

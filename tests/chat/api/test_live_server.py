@@ -125,9 +125,7 @@ def test_a_generated_client_holds_a_conversation(
         assert turn.message.text
     page = call("messages.list_messages", conversation.id)
     assert [row.role for row in page.items] == ["user", "assistant"] * 2
-    again = call(
-        "messages.regenerate_answer", conversation.id, 4, body=models.AgainIn()
-    )
+    again = call("messages.regenerate_answer", conversation.id, 4, body=models.AgainIn())
     assert again.prompt == 3
     branches = call("conversations.list_branches", conversation.id)
     assert [branch.active for branch in branches.items] == [True, False]
