@@ -98,9 +98,11 @@ INSTALLED_APPS = [
     "channels",
     "csp",
     "django_htmx",
+    "ninja",
 ]
 MIDDLEWARE = [
     "chat.web.health.answer_probes",  # before the check of the host
+    "chat.api.middleware.keep_to_form",  # before whatever reads a cookie, or refuses
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

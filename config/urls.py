@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from chat.api.site import api
 from chat.web import (
     account,
     announcement,
@@ -140,6 +141,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path("account/data/export.zip", account.account_export, name="account_export"),
     path("account/delete/", account.account_delete, name="account_delete"),
     path("account/", include("allauth.urls")),
+    path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
 ]
 urlpatterns = [path(settings.BASE_PATH[1:], include(site_paths))]

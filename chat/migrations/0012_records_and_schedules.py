@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("chat", "0010_doors")]
+    dependencies = [("chat", "0011_queued_commands")]
 
     operations = [
         # Django would build the whole table anew on SQLite (see 0010); so the database is told
