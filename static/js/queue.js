@@ -15,11 +15,6 @@ class List {
 
   constructor(box) {
     this.box = box;
-    if (!document.querySelector(`link[href="${box.dataset.styles}"]`)) {
-      const link = document.createElement("link");
-      Object.assign(link, { rel: "stylesheet", href: box.dataset.styles });
-      document.head.append(link);
-    }
     box.addEventListener("click", ({ target }) => {
       const button = target.closest("[data-queue]");
       if (button) this.#press(button.dataset.queue, button.closest("[data-queued]"));
@@ -33,6 +28,8 @@ class List {
     const held = box.contains(document.activeElement);
     box.innerHTML = html;
     box.hidden = !count;
+    this.words = box.firstElementChild?.dataset ?? this.words;
+    addStyles(this.words.styles);
     if (open) this.#keepOpen(open);
     if (held && !box.contains(document.activeElement)) this.#focusNear();
     if (count !== this.#count) tools.announce(box.querySelector("h2")?.textContent ?? "");
@@ -57,7 +54,7 @@ class List {
 
   #giveBack(text) {
     this.tools.onLost(text);
-    this.tools.showNotice(this.box.dataset.changeKept, { info: true });
+    this.tools.showNotice(this.words.changeKept, { info: true });
   }
 
   #focusNear() {
@@ -77,7 +74,7 @@ class List {
 
   #send(frame) {
     const went = this.tools.send(frame);
-    if (!went) this.tools.showNotice(this.box.dataset.notConnected);
+    if (!went) this.tools.showNotice(this.words.notConnected);
     return went;
   }
 
@@ -129,6 +126,12 @@ class List {
     row?.classList.remove("editing");
     row?.querySelector('[data-queue="edit"]').focus();
   }
+}
+
+/** They stay in the page. */
+function addStyles(href) {
+  if (document.querySelector(`link[href="${href}"]`)) return;
+  document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href }));
 }
 
 const wordsOf = (row) => row.querySelector(".queued-words").textContent;

@@ -1,7 +1,7 @@
 // What waits to be sent, above the message box. The list's script and styles come when something waits; what they
 // need of the page goes along with the event that tells of a change.
 
-import { $, announce, make } from "../base/dom.js";
+import { $, announce, make, parse } from "../base/dom.js";
 import { request } from "../base/http.js";
 import { showNotice } from "../base/notice.js";
 import { trackPastes } from "./pastes.js";
@@ -17,17 +17,17 @@ export class Queue {
 
   show(frame) {
     this.#frame = frame;
-    const { script: src } = $("#queue").dataset;
     if (this.#script) this.#tell();
-    else if (frame.count) {
-      this.#script = make("script", { type: "module", src, onload: () => this.#tell() });
-      document.head.append(this.#script);
-    }
+    else if (frame.count) this.#load();
   }
 
-  #tell() {
-    this.#dispatch("queue-changed", { ...this.#frame, ...this.tools });
+  #load() {
+    const src = parse(this.#frame.html).dataset.script;
+    this.#script = make("script", { type: "module", src, onload: this.#tell });
+    document.head.append(this.#script);
   }
+
+  #tell = () => this.#dispatch("queue-changed", { ...this.#frame, ...this.tools });
 
   editLast = () => this.#dispatch("queue-edit");
 
