@@ -63,7 +63,7 @@ class List {
   }
 
   #press(what, row) {
-    const id = Number(row.dataset.queued);
+    const id = Number(row?.dataset.queued);
     if (what === "edit") this.#open(row);
     else if (what === "save") this.#save();
     else if (what === "cancel") this.#close();
@@ -98,6 +98,7 @@ class List {
     row.classList.add("editing");
     row.append(form);
     area.focus();
+    row.scrollIntoView({ block: "nearest" }); // with its buttons
   }
 
   #key(event) {

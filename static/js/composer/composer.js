@@ -95,7 +95,7 @@ export class Composer {
     const isEmpty = !this.textarea.value.trim() && !this.files?.any();
     this.sendButton.disabled = this.#locked || this.#starting || this.files?.uploading() || isEmpty;
     if (!this.stopButton) return;
-    this.sendButton.hidden = this.#answering && isEmpty;
+    this.sendButton.hidden = this.#answering && isEmpty; // else it goes into the queue
     this.stopButton.hidden = !this.#answering;
     // The keyboard goes on where it was; a phone's would only pop up.
     if ((pressed?.hidden || pressed?.disabled) && hasKeyboard) this.textarea.focus();
