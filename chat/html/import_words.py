@@ -38,8 +38,8 @@ def count_conversations(totals: Mapping[str, Any]) -> int:
     return sum(totals.get(state, 0) for state in ("new", "continued", "known"))
 
 
-def list_figures(totals: Mapping[str, Any]) -> list[tuple[str, int]]:
-    return [(str(FIGURES[name]), totals[name]) for name in FIGURES if totals.get(name)]
+def list_figures(totals: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(str(FIGURES[name]), f"{totals[name]:,}") for name in FIGURES if totals.get(name)]
 
 
 def list_groups(totals: Mapping[str, Any]) -> list[tuple[str, Mapping[str, int]]]:
