@@ -13,17 +13,27 @@ from django.test import Client
 
 from accounts.models import AccessToken, AuditEntry, GroupPolicy, User
 from accounts.tokens import EXPORT_READ, issue_token
+from chat.importers.records import Offered
 from chat.models import (
     Attachment,
     Compaction,
     Conversation,
+    ImportJob,
+    ImportOffer,
     Memory,
     MemoryProposal,
     Message,
     Project,
     Share,
 )
-from chat.services.library import attachments, memories, projects, shares
+from chat.services.library import (
+    attachments,
+    import_jobs,
+    import_offers,
+    memories,
+    projects,
+    shares,
+)
 from chat.services.library.file_types import inspect_file
 from tests.access.addresses import Address
 from tests.chat.factories import make_compaction, make_conversation, make_user
@@ -65,6 +75,8 @@ class Belongings:
     revoked: Share = field(init=False)
     token: AccessToken = field(init=False)
     session: UserSession = field(init=False)  # of another browser
+    import_job: ImportJob = field(init=False)
+    offer: ImportOffer = field(init=False)
 
     def __post_init__(self) -> None:
         owner, keep = self.owner, self.__dict__
@@ -89,6 +101,9 @@ class Belongings:
         keep["share"] = shares.share_conversation(owner, self.conversation.pk, None)
         keep["revoked"] = shares.share_conversation(owner, self.conversation.pk, self.message.pk)
         shares.revoke_share(owner, self.conversation.pk, self.revoked.pk)
+        keep["import_job"] = import_jobs.create(owner, [(f"{SECRET}.json", 10)])
+        import_offers.add_offer(self.import_job, Offered("memory", SECRET), None)
+        keep["offer"] = self.import_job.offers.get()
         issue_token(owner, "A program", [EXPORT_READ], None)
         keep["token"] = owner.access_tokens.get()
         keep["session"] = UserSession.objects.create(
@@ -131,6 +146,8 @@ class Belongings:
             "s/": {"pk": self.share.pk},
             "settings/tokens/": {"pk": self.token.pk},
             "account/sessions/": {"pk": self.session.pk},
+            "imports/": {"pk": self.import_job.pk, "file": self.import_job.files.get().pk},
+            "imports/offers/": {"pk": self.offer.pk},
         }
         for start, of_it in starts.items():
             if address.route.startswith(start):
