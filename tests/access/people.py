@@ -116,6 +116,7 @@ class Belongings:
         values: dict[str, Any] = {
             "message": self.message.pk,
             "version": self.compaction.pk,
+            "compaction": self.compaction.pk,
             "share": self.share.pk,
             "file": self.file.pk,
             "number": self.message.number,
@@ -148,6 +149,10 @@ class Belongings:
             "account/sessions/": {"pk": self.session.pk},
             "imports/": {"pk": self.import_job.pk, "file": self.import_job.files.get().pk},
             "imports/offers/": {"pk": self.offer.pk},
+            "api/v1/": {
+                "conversation": self.conversation.pk,
+                "turn": turn.pk if (turn := self.conversation.turns.first()) else 1,
+            },
         }
         for start, of_it in starts.items():
             if address.route.startswith(start):
