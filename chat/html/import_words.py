@@ -15,6 +15,7 @@ FIGURES = {
     "added": gettext_lazy("New messages"),
     "beside": gettext_lazy("On other branches"),
     "projects": gettext_lazy("Projects"),
+    "facts": gettext_lazy("Facts remembered"),
     "files": gettext_lazy("Files kept"),
     "missing": gettext_lazy("Files not in the export"),
     "lost": gettext_lazy("Files not kept"),
