@@ -190,9 +190,7 @@ def test_one_that_died_can_be_started_again_for_a_day(
     assert refusal(import_jobs.start, running) == RefusalCode.IMPORT_FILES
 
 
-def test_one_whose_files_do_not_come_ends_after_a_day(
-    job: ImportJob, data_directory: Path
-) -> None:
+def test_one_whose_files_do_not_come_ends_after_a_day(job: ImportJob, data_directory: Path) -> None:
     import_jobs.append(job, job.files.get(name="a.zip").pk, 0, b"ab")
     ImportJob.objects.update(seen_at=timezone.now() - timedelta(days=2))
     sweep.sweep()
