@@ -57,10 +57,18 @@ def is_mine(element: Element) -> bool:
     return element.get("format") == FORMAT or element.keys() >= VERSION_0
 
 
+def begins(archive: Archive, member: Member) -> bool:
+    """Whether a file is one of ours, by the fields before its lists."""
+    try:
+        return is_mine(read_head(archive, member))
+    except BrokenArchive:
+        return False
+
+
 def read(archive: Archive) -> Iterator[Any]:
     """Projects, then conversations, then what is remembered and chosen: each of these may name one
     of those before it."""
-    found: dict[str, list[Any]] = {kind: [] for kind in ("skipped", *KINDS)}
+    found: dict[str, list[Any]] = {kind: [] for kind in ("skipped", *KINDS, "facts")}
     for member in list_json(archive):
         try:
             head = read_head(archive, member)
@@ -74,6 +82,8 @@ def read(archive: Archive) -> Iterator[Any]:
             found["skipped"].append(Skipped(member.label, gettext(NEWER)))
         elif document := KINDS.get(str(head.get("kind", "conversation"))):
             found[document.KIND].append(document(archive, member, head))
+            if document is OwnProject:
+                found["facts"].append(OwnFacts(archive, member, head))
     for documents in found.values():
         yield from documents
 
@@ -211,7 +221,7 @@ class OwnConversation(OwnDocument):
 
 
 class OwnProject(OwnDocument):
-    """A project with its files and facts."""
+    """A project with its files."""
 
     KIND = "project"
 
@@ -220,6 +230,10 @@ class OwnProject(OwnDocument):
             each for name, each in _read_document(self.archive, self.member, ["files"]) if name
         ]
         return check(ProjectRecord, {**self.head, "files": files}, gettext("the project"))
+
+
+class OwnFacts(OwnProject):
+    """The facts of a project, which name the conversations where they were said."""
 
 
 class OwnMemory(OwnDocument):

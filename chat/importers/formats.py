@@ -8,6 +8,7 @@ from typing import Any, Protocol, cast
 
 from django.utils.translation import gettext
 
+from chat.importers import everlong
 from chat.importers.archive import Archive
 from chat.importers.elements import list_json, look
 from chat.importers.errors import BrokenArchive, UnknownFormat
@@ -57,7 +58,10 @@ def find_format(archive: Archive) -> Format:
 
 
 def _find_of(archive: Archive, member: Any) -> Format | None:
-    """The format of one file: that of its first element that has one."""
+    """The format of one file: that of its first element that has one. A file of our own is one
+    element, however large it is, and says at its beginning what it is."""
+    if everlong.begins(archive, member):
+        return cast(Format, everlong)
     for element in look(archive, member):
         for one in FORMATS:
             if one.is_mine(element):

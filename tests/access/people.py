@@ -13,10 +13,13 @@ from django.test import Client
 
 from accounts.models import AccessToken, AuditEntry, GroupPolicy, User
 from accounts.tokens import EXPORT_READ, issue_token
+from chat.importers.records import Offered
 from chat.models import (
     Attachment,
     Compaction,
     Conversation,
+    ImportJob,
+    ImportOffer,
     Memory,
     MemoryProposal,
     Message,
@@ -24,7 +27,14 @@ from chat.models import (
     QueuedPrompt,
     Share,
 )
-from chat.services.library import attachments, memories, projects, shares
+from chat.services.library import (
+    attachments,
+    import_jobs,
+    import_offers,
+    memories,
+    projects,
+    shares,
+)
 from chat.services.library.file_types import inspect_file
 from chat.services.turns import queue
 from chat.services.turns.turns import NewMessage
@@ -69,6 +79,8 @@ class Belongings:
     token: AccessToken = field(init=False)
     queued: QueuedPrompt = field(init=False)
     session: UserSession = field(init=False)  # of another browser
+    import_job: ImportJob = field(init=False)
+    offer: ImportOffer = field(init=False)
 
     def __post_init__(self) -> None:
         owner, keep = self.owner, self.__dict__
@@ -95,6 +107,9 @@ class Belongings:
         shares.revoke_share(owner, self.conversation.pk, self.revoked.pk)
         waiting = NewMessage(SECRET, client_id="queued")
         keep["queued"] = queue.queue_prompt(owner.pk, self.conversation.pk, waiting)
+        keep["import_job"] = import_jobs.create(owner, [(f"{SECRET}.json", 10)])
+        import_offers.add_offer(self.import_job, Offered("memory", SECRET), None)
+        keep["offer"] = self.import_job.offers.get()
         issue_token(owner, "A program", [EXPORT_READ], None)
         keep["token"] = owner.access_tokens.get()
         keep["session"] = UserSession.objects.create(
@@ -139,6 +154,8 @@ class Belongings:
             "s/": {"pk": self.share.pk},
             "settings/tokens/": {"pk": self.token.pk},
             "account/sessions/": {"pk": self.session.pk},
+            "imports/": {"pk": self.import_job.pk, "file": self.import_job.files.get().pk},
+            "imports/offers/": {"pk": self.offer.pk},
             "api/v1/": {
                 "conversation": self.conversation.pk,
                 "turn": turn.pk if (turn := self.conversation.turns.first()) else 1,

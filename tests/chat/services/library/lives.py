@@ -9,6 +9,7 @@ from asgiref.sync import async_to_sync
 from PIL import Image
 
 from agent.errors import AgentError, ErrorCode
+from chat.engine.state import load_state
 from chat.errors import Refused
 from chat.models import Conversation, Message, Turn
 from chat.models.notices import Notice
@@ -73,13 +74,9 @@ def attach(talk: Conversation, seed: int) -> None:
 
 
 def use_tools(talk: Conversation, seed: int) -> None:
-    call = {
-        "type": "tool_use",
-        "id": f"toolu_{seed}",
-        "name": "search_history",
-        "input": {"q": [1]},
-    }
-    result = {"type": "tool_result", "tool_use_id": f"toolu_{seed}", "content": "Found [#1]"}
+    pk = f"toolu_{seed}"
+    call = {"type": "tool_use", "id": pk, "name": "search_history", "input": {"query": "x"}}
+    result = {"type": "tool_result", "tool_use_id": pk, "content": "Found [#1]"}
     turn = make_turn(talk, status=Turn.Status.COMPLETED)
     shown = {"text": "Found [#1]", "omitted": 0, "failed": False, "seconds": 0.25}
     add_messages(talk, [("user", "Look it up.")], turn=turn)
@@ -88,7 +85,7 @@ def use_tools(talk: Conversation, seed: int) -> None:
 
 
 def compact(talk: Conversation, seed: int) -> None:
-    if _count(talk) > 4:
+    if _count(talk) > 3:
         make_compaction(
             talk,
             f"## Overview\n\n- They spoke of {seed} kg [#1]",
@@ -98,7 +95,7 @@ def compact(talk: Conversation, seed: int) -> None:
 
 
 def fail_to_compact(talk: Conversation, seed: int) -> None:
-    if _count(talk) > 4:
+    if _count(talk) > 3:
         make_compaction(talk, status="failed", error=f"No worker {seed}.")
 
 
@@ -168,7 +165,8 @@ def live(talk: Conversation, steps: list[tuple[Life, int]]) -> None:
 
 
 def _count(talk: Conversation) -> int:
-    return talk.messages.filter(active=True).count()
+    """Messages that no summary covers."""
+    return len(load_state(talk.pk).context.messages)
 
 
 def _choose(talk: Conversation, seed: int, **of: Any) -> Message | None:
