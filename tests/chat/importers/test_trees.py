@@ -118,7 +118,8 @@ def test_the_newest_leaf_is_shown_where_none_is_named() -> None:
 )
 def test_times_are_seconds_milliseconds_or_iso(value: Any, expected: str) -> None:
     moment = read_time(value)
-    assert moment and moment.isoformat() == expected
+    assert moment
+    assert moment.isoformat() == expected
 
 
 @pytest.mark.parametrize(
