@@ -158,7 +158,7 @@ def _read_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
 def _make_file(document: _Document) -> ImportedFile:
     kind = document.kind.removeprefix("code/")
     ending = ENDINGS.get(kind, "txt")
-    name = re.sub(r"[^\w. -]+", "_", document.title).strip()[:80] or "canvas"
+    name = re.sub(r"[^\w. -]+", "_", document.title).strip("_. ")[:80] or "canvas"
     whole = name if name.endswith(f".{ending}") else f"{name}.{ending}"
     data = document.text.encode()
 

@@ -9,7 +9,7 @@ from typing import Any
 # part of Unicode's private area, up to U+E20F, stand around words and are taken out alone.
 MARK = re.compile("\ue200([^\ue200\ue201]*)\ue201")
 STRAY = re.compile("[\ue200-\ue20f]")
-OLD_MARK = re.compile(r"【[^】\n]{1,80}】")
+OLD_MARK = re.compile(r"【\d+(?::\d+)?†[^】\n]{1,80}】")  # 【4†source】, until 2025
 NAMED = ("entity", "url", "link")  # kinds whose second part is to be read
 
 
