@@ -252,5 +252,5 @@ def test_two_canvases_are_two_files_with_endings_of_their_kinds(tmp_path: Path) 
             done("create_textdoc", "doc2", "../script.py"),
         ),
     )
-    files = sorted(file for files in found.files.values() for file in files)
-    assert files == [("script.py", b"print(1)"), ("My plan.md", b"One duck")]
+    files = {file for files in found.files.values() for file in files}
+    assert files == {("script.py", b"print(1)"), ("My plan.md", b"One duck")}
