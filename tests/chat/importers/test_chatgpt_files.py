@@ -182,6 +182,15 @@ def test_files_that_an_answer_links_to_are_found_by_their_message(tmp_path: Path
     assert found.talk.tally.missing == ["b.txt"]
 
 
+def test_a_picture_at_the_end_of_the_shown_branch_is_shown(tmp_path: Path) -> None:
+    made = say("tool", picture("file-service://file-D1"), name="dalle.text2im")
+    messages = (say("user", "Draw"), call("dalle.text2im", "{}"), made)
+    talks = [talk(chain(*messages), current_node="n2")]
+    files = {"conversations.json": talks, "file-D1.webp": IMAGE}
+    found = Read(tmp_path / "export.zip", files)
+    assert list(found.files) == [found.talk.leaf]
+
+
 # --- Canvas ---------------------------------------------------------------------------------------
 
 
