@@ -17,7 +17,7 @@ import ijson  # type: ignore[import-untyped]
 from django.utils.translation import gettext
 
 from chat.importers.errors import BrokenArchive, HostileArchive
-from chat.importers.json_bounds import BOM, DEPTH, BoundedJson, clean_json
+from chat.importers.json_bounds import BOM, DEPTH, Bounded, clean_json
 from chat.importers.zips import BEGINNING, Limits, list_files, open_zip
 
 OTHER_UNICODE = (b"\xff\xfe", b"\xfe\xff")  # the marks of UTF-16 and UTF-32
@@ -103,7 +103,7 @@ class Archive:
         Unreadable. Raises BrokenArchive where the file is no JSON from there on, or an element is
         beyond the limits."""
         with member.open() as stream:
-            source = BoundedJson(stream, self.limits, member.label)
+            source = Bounded(stream, self.limits, member.label)
             found = ijson.items(source, prefix, use_float=True, multiple_values=several)
             while True:
                 try:

@@ -28,7 +28,7 @@ class Unreadable:
     reason: str
 
 
-class BoundedJson:
+class Bounded:
     """The bytes of a JSON file for ijson, without a mark of UTF-8, which it does not take. Between
     two elements there are no more than the limits allow: of bytes; of values, which may need 40
     times as much memory as they have bytes; and of values in each other, as ijson writes out the
