@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, BinaryIO
 
+import orjson
 from django.utils.translation import gettext, gettext_noop
 
 from agent.messages import sanitise_text
@@ -18,6 +19,7 @@ STRING = re.compile(rb'"(?:[^"\\\0]++|\\.)*+["\0]', re.DOTALL)
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
+NO_JSON = gettext_noop("not JSON")
 TOO_DEEP = gettext_noop("nested too deeply")
 
 
@@ -82,6 +84,16 @@ class Bounded:
         depths = list(accumulate(steps, initial=self._depth))
         self._depth = depths[-1]
         return max(depths)
+
+
+def read_inner(text: str) -> Any:
+    """The value of JSON that stands in a text, such as the arguments of a call; Unreadable where it
+    is none, or nothing that can be stored."""
+    try:
+        value = orjson.loads(text)
+    except ValueError:  # too deep, too large a number, half a character too
+        return Unreadable(NO_JSON)
+    return clean_json(value, DEPTH)
 
 
 def clean_json(element: Any, depth: int) -> Any:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.context.api_messages import build_api_messages
 from agent.messages import AgentMessage, RawTokens, plain_text
@@ -66,12 +68,12 @@ def texts(conversation: ImportedConversation) -> list[tuple[str, str]]:
 
 def ask_again(messages: list[ImportedMessage]) -> list[dict[str, Any]]:
     """The messages of a request that goes on with them."""
-    history = [
-        AgentMessage(number, message.role, message.blocks, RawTokens(1))
-        for number, message in zip(count(1), messages, strict=False)
-    ]
     question = [{"type": "text", "text": "And?"}]
-    history.append(AgentMessage(len(history) + 1, "user", question, RawTokens(1)))
+    said = [("user", question), *((m.role, m.blocks) for m in messages), ("user", question)]
+    history = [
+        AgentMessage(number, role, blocks, RawTokens(1))
+        for number, (role, blocks) in enumerate(said, 1)
+    ]
     sent = build_api_messages(history, set(), own_from=len(history), all_turns=True)
     assert find_message_violations(sent, Rules(frozenset())) == []
     return sent
@@ -227,6 +229,80 @@ def test_whatever_stands_in_place_of_a_field_breaks_nothing(
     assert ("user", "c") in texts(found)
 
 
+WORDS = ["all", "assistant", "code", "python", "text", "tool", "user", "thoughts", "x"]
+KINDS = [
+    "code",
+    "execution_output",
+    "multimodal_text",
+    "reasoning_recap",
+    "system_error",
+    "text",
+    "thoughts",
+    "tether_quote",
+    "user_editable_context",
+]
+KEYS = [
+    "aggregate_result",
+    "asset_pointer",
+    "attachments",
+    "author",
+    "canvas",
+    "citations",
+    "content",
+    "content_references",
+    "content_type",
+    "finish_details",
+    "id",
+    "items",
+    "messages",
+    "metadata",
+    "name",
+    "parts",
+    "recipient",
+    "role",
+    "state",
+    "status",
+    "text",
+    "textdoc_id",
+    "thoughts",
+    "url",
+    "weight",
+]
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-1, 2) | st.sampled_from(WORDS + KINDS),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+messages = st.fixed_dictionaries(
+    {
+        "author": st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant", "tool"])}),
+        "content": st.dictionaries(st.sampled_from(KEYS), values, max_size=4).flatmap(
+            lambda content: st.sampled_from(KINDS).map(
+                lambda kind: content | {"content_type": kind}
+            )
+        ),
+    },
+    optional={"metadata": values, "recipient": values, "status": values, "weight": values},
+)
+
+
+@given(st.lists(messages | values, min_size=1, max_size=6))
+def test_whatever_stands_in_messages_is_read_and_each_is_counted(said: list[Any]) -> None:
+    with TemporaryDirectory() as folder:
+        path = write_json(
+            Path(folder) / "c.json", [talk(chain(*said)), talk(chain(say("user", "a")))]
+        )
+        found = [each for each in read_files(path) if isinstance(each, ImportedConversation)]
+    *of_said, last = found  # it may be none: then it was skipped
+    assert len(last.messages) == 1
+    for conversation in of_said:
+        tally = conversation.tally
+        assert tally.kept + tally.hidden.total() + tally.dropped.total() >= len(said)
+        ask_again(conversation.messages)
+
+
 # --- Content --------------------------------------------------------------------------------------
 
 
@@ -280,7 +356,11 @@ def test_a_call_and_its_result_stand_before_the_answer(read_one: ReadOne) -> Non
         (say("assistant", '{"prompt": "a duck"}', recipient="dalle.text2im"), {"prompt": "a duck"}),
         (say("assistant", '["a", 1]', recipient="x"), {"input": ["a", 1]}),
         (say("assistant", "[" * 5_000, recipient="x"), {"input": "[" * 5_000}),
-        (say("assistant", '{"a": NaN}', recipient="x"), {"a": "NaN"}),
+        (say("assistant", "[" * 900 + "]" * 900, recipient="x"), {"input": "[" * 900 + "]" * 900}),
+        (say("assistant", '{"a": NaN}', recipient="x"), {"input": '{"a": NaN}'}),
+        (say("assistant", '{"a": 1e999}', recipient="x"), {"input": '{"a": 1e999}'}),
+        (say("assistant", '{"a": "\\ud800"}', recipient="x"), {"input": '{"a": "\\ud800"}'}),
+        (say("assistant", '{"a": "\\u0000"}', recipient="x"), {"a": "\ufffd"}),
         (say("assistant", "", recipient="bio"), {"input": ""}),
     ],
 )
