@@ -87,9 +87,7 @@ def test_a_branch_is_shown_up_from_the_leaf(user: User) -> None:
 
 
 @pytest.mark.parametrize(("leaf", "last"), [(None, "a2c"), ("gone", "a2c"), ("a2", "a2")])
-def test_without_a_leaf_the_newest_branch_is_shown(
-    user: User, leaf: str | None, last: str
-) -> None:
+def test_without_a_leaf_the_newest_branch_is_shown(user: User, leaf: str | None, last: str) -> None:
     store(user, talk(BRANCHED, leaf=leaf))
     assert shown()[-1] == last
 
