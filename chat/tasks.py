@@ -11,7 +11,7 @@ from chat.jobs.budget_mail import mail_budget_word
 from chat.jobs.summary import write_summary
 from chat.jobs.title import write_title
 from chat.queries import schema
-from chat.services.summary import gaps, preparations
+from chat.services.summary import gaps, preparations, records
 
 
 class CarefulTask(Task):
@@ -38,12 +38,14 @@ def use_pause(conversation_id: str, head: int) -> None:
 
 @shared_task(base=CarefulTask)
 def rebuild(conversation_id: str) -> None:
-    """Write the chapters that lost their text with a deleted message again, one after another."""
+    """Write the chapters that lost their text with a deleted message again, one after another, and
+    those of a record by rule whose owner has agreed."""
     if wait := gaps.find_wait(UUID(conversation_id)):
         rebuild.apply_async((conversation_id,), countdown=wait)
         return
     while (compaction_id := gaps.begin_rebuild(UUID(conversation_id))) is not None:
         if not write_summary(compaction_id):
+            records.decline_after_failure(compaction_id)
             break
 
 

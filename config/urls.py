@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from chat.api.site import api
 from chat.web import (
     account,
     announcement,
@@ -21,8 +22,10 @@ from chat.web import (
     outline,
     printing,
     project,
+    queue,
     share,
     sidebar,
+    slack,
     summary,
     usage,
 )
@@ -44,6 +47,7 @@ version_paths = [
     path("instructions/", instructions.summary_instructions, name="summary_instructions"),
     path("left/", left.summary_left, name="summary_left"),
     path("again/", summary.summary_again, name="summary_again"),
+    path("record/", summary.summary_record, name="summary_record"),
     path("revert/", summary.summary_revert, name="summary_revert"),
     path("sources/", summary.summary_sources, name="summary_sources"),
 ]
@@ -83,6 +87,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path("c/<uuid:pk>/messages/number/<int:number>/", message.message_peek, name="message_peek"),
     path("c/<uuid:pk>/messages/at/<int:position>/", outline.message_at, name="message_at"),
     path("c/<uuid:pk>/messages/<int:message>/", include(message_paths)),
+    path("c/<uuid:pk>/queue/<int:queued>/", queue.queued_prompt, name="queued_prompt"),
     path("c/<uuid:pk>/outline/", outline.outline, name="outline"),
     path(
         "c/<uuid:pk>/outline/<int:after>/<int:before>/", outline.outline_turns, name="outline_turns"
@@ -114,6 +119,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path("c/<uuid:pk>/summary/<int:version>/", include(version_paths)),
     path("c/<uuid:pk>/shares/", share.shares, name="shares"),
     path("c/<uuid:pk>/shares/<uuid:share>/revoke/", share.share_revoke, name="share_revoke"),
+    path("c/<uuid:pk>/slack/", slack.conversation_slack, name="conversation_slack"),
     path("s/<uuid:pk>/", share.shared, name="shared"),
     path("s/<uuid:pk>/files/<uuid:file>/", share.shared_file, name="shared_file"),
     path("memories/", memory.memory_list, name="memories"),
@@ -135,6 +141,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path("account/data/export.zip", account.account_export, name="account_export"),
     path("account/delete/", account.account_delete, name="account_delete"),
     path("account/", include("allauth.urls")),
+    path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
 ]
 urlpatterns = [path(settings.BASE_PATH[1:], include(site_paths))]

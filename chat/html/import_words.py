@@ -22,6 +22,7 @@ FIGURES = {
 GROUPS = {
     "hidden": gettext_lazy("Read, and not shown"),
     "dropped": gettext_lazy("Left out"),
+    "unknown": gettext_lazy("Of an unknown type, kept as it stands there"),
 }
 OUTCOMES = {
     "new": gettext_lazy("New"),
@@ -43,12 +44,16 @@ def list_figures(totals: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 def list_groups(totals: Mapping[str, Any]) -> list[tuple[str, Mapping[str, int]]]:
     """What was hidden and dropped, by reason."""
-    return [(str(GROUPS[name]), totals[name]) for name in GROUPS if totals.get(name)]
+    return [
+        (str(GROUPS[name]), {gettext(reason): count for reason, count in totals[name].items()})
+        for name in GROUPS
+        if totals.get(name)
+    ]
 
 
 def explain_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     """An entry with its `outcome` and `notes` in words."""
-    notes = [entry["reason"]] if entry.get("reason") else []
+    notes = [gettext(entry["reason"])] if entry.get("reason") else []
     if beside := entry.get("beside"):
         words = gettext("{count} on a branch that is not shown: it was gone on with here")
         notes.append(words.format(count=beside))
@@ -56,7 +61,7 @@ def explain_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
         notes.append(gettext("Not in the export: {names}").format(names=_join(missing)))
     notes += entry.get("lost", [])[:NAMES]
     dropped = entry.get("dropped", {})
-    notes += [f"{reason}: {count}" for reason, count in dropped.items()]
+    notes += [f"{gettext(reason)}: {count}" for reason, count in dropped.items()]
     return {**entry, "outcome": OUTCOMES.get(entry["state"], entry["state"]), "notes": notes}
 
 

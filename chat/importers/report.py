@@ -5,7 +5,7 @@ a list of entries; `unlisted`, how many more there were. Totals and entries hold
 
 - `new`, `continued`, `known`, `skipped`: conversations; of an entry one of them is its `state`;
 - `kept`: messages that could be used; of these `added` are new, and `beside` not shown;
-- `hidden`, `dropped`: messages by reason;
+- `hidden`, `dropped`: messages by reason; `unknown`: content by its type, kept as it stands there;
 - `files`: kept ones; `missing` (their bytes are not in the export) and `lost` (they cannot be kept,
   with the reason): in entries their names, in totals how many;
 - of an entry also `title`, `origin` (its id there), `id` (here), and `reason` where it was skipped;
@@ -24,7 +24,7 @@ MOST_LISTED = 20_000  # entries: 5 MB of JSON
 MOST_NAMES = 100  # of the files of one entry
 COLUMNS = (
     *("title", "origin", "state", "id", "kept", "added", "beside"),
-    *("hidden", "dropped", "files", "missing", "lost", "reason"),
+    *("hidden", "dropped", "unknown", "files", "missing", "lost", "reason"),
 )
 
 
@@ -37,6 +37,7 @@ class Report:
         self._totals: Counter[str] = Counter()
         self._hidden: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
+        self._unknown: Counter[str] = Counter()
         self._entries: list[Entry] = []
         self._candidates = 0  # parts that looked like conversations
         self._reasons: Counter[str] = Counter()  # why some were none
@@ -68,6 +69,7 @@ class Report:
                 **counts,
                 "hidden": dict(tally.hidden),
                 "dropped": dict(tally.dropped),
+                "unknown": dict(tally.unknown),
                 "missing": tally.missing[:MOST_NAMES],
                 "lost": list(lost[:MOST_NAMES]),
             }
@@ -116,8 +118,8 @@ class Report:
 
     def totals(self) -> dict[str, Any]:
         found: dict[str, Any] = {name: count for name, count in self._totals.items() if count}
-        groups = {"hidden": dict(self._hidden), "dropped": dict(self._dropped)}
-        return found | {name: group for name, group in groups.items() if group}
+        groups = {"hidden": self._hidden, "dropped": self._dropped, "unknown": self._unknown}
+        return found | {name: dict(group) for name, group in groups.items() if group}
 
     def describe(self) -> dict[str, Any]:
         """The whole, as it is stored."""
@@ -134,6 +136,7 @@ class Report:
     def _count(self, tally: Tally) -> None:
         self._hidden += tally.hidden
         self._dropped += tally.dropped
+        self._unknown += tally.unknown
         self._totals["missing"] += len(tally.missing)
 
     def _list(self, entry: Entry) -> None:

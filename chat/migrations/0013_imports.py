@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0010_doors'),
+        ('chat', '0012_records_and_schedules'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -140,6 +140,15 @@ class Conversation(models.Model):
     )
 
     compactions_completed = models.PositiveIntegerField(default=0)
+    record_through = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Up to this number the messages came from elsewhere, and are recorded by rule "
+        "until their owner agrees that a model reads them; 0: none.",
+    )
+    record_agreed_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when a model may read them."
+    )
 
     objects = ConversationSet.as_manager()
 

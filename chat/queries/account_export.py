@@ -12,7 +12,15 @@ from accounts.models import User
 from accounts.own_data import describe_account, list_readings
 from chat.db.threads import in_db
 from chat.importers.everlong_records import ProposalRecord
-from chat.models import Attachment, Conversation, Memory, MemoryProposal, Project, Share
+from chat.models import (
+    Attachment,
+    Conversation,
+    Memory,
+    MemoryProposal,
+    Project,
+    Share,
+    SlackThread,
+)
 from chat.queries.archive_export import (
     CONVERSATIONS,
     FILES,
@@ -86,7 +94,9 @@ def _read_kept(user: User) -> dict[str, Any]:
     shares = Share.objects.filter(conversation__in=rows).order_by("created_at")
     about = ("id", "conversation", "through__number", "created_at", "revoked_at")
     held = rows.filter(held=True).order_by("created_at").values_list("pk", flat=True)
-    return {"shares": list(shares.values(*about)), "held": list(held)}
+    threads = SlackThread.objects.filter(conversation__in=rows).order_by("linked_at")
+    slack = threads.values("conversation", "team", "channel", "channel_name", "ts", "linked_at")
+    return {"shares": list(shares.values(*about)), "held": list(held), "slack": list(slack)}
 
 
 async def _list_calls(user: User) -> AsyncIterator[str]:

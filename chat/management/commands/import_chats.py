@@ -47,39 +47,11 @@ class Command(BaseCommand):
         model: str,
         **options: Any,
     ) -> None:
-        owner = self._find_owner(user)
-        try:
-            named = [(path.name, path.stat().st_size) for path in files]
-        except OSError as error:
-            words = f"{error.filename} cannot be read: {error.strerror}."
-            raise CommandError(words) from error
-        try:
-            job = import_jobs.begin_here(owner, named)
-        except Refused as refusal:
-            raise CommandError(refusal.message) from refusal
-        try:
-            Import(job).run([(path.name, path) for path in files], model=model)
-        except import_jobs.JobOver:
-            raise CommandError("The import was ended elsewhere.") from None
-        except KeyboardInterrupt:
-            import_jobs.finish(job.pk, ImportJob.Status.CANCELLED)
-            raise CommandError("Cancelled. What was stored until then stays.") from None
-        import_jobs.tell_owner(job.pk)
-        job.refresh_from_db()
+        owner = find_owner(user, option="--user")
+        job = run_import(owner, files, model=model)
         if report:
             self._write(report, job)
         self._print(owner, job)
-
-    def _find_owner(self, name: str) -> User:
-        users = User.objects.filter(is_active=True)
-        found = list(users.filter(username=name) if name else users[:2])
-        if len(found) == 1:
-            return found[0]
-        if name:
-            raise CommandError(f"There is no active account named {name!r}.")
-        raise CommandError(
-            "Name the account to import for: --user NAME." if found else "There is no account yet."
-        )
 
     def _write(self, folder: Path, job: ImportJob) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -102,3 +74,38 @@ class Command(BaseCommand):
         if job.status != ImportJob.Status.COMPLETED:
             raise CommandError(job.error or "Cancelled.")
         self.stdout.write(f"Imported for {owner}.")
+
+
+def find_owner(name: str, *, option: str) -> User:
+    """The active account of that name; without one, the only account. Raises CommandError."""
+    users = User.objects.filter(is_active=True)
+    found = list(users.filter(username=name) if name else users[:2])
+    if len(found) == 1:
+        return found[0]
+    if name:
+        raise CommandError(f"There is no active account named {name!r}.")
+    raise CommandError(
+        f"Name the account to import for: {option} NAME." if found else "There is no account yet."
+    )
+
+
+def run_import(owner: User, files: Sequence[Path], *, model: str) -> ImportJob:
+    """Import the files in this process; the job when it is over. Raises CommandError where it could
+    not begin."""
+    try:
+        named = [(path.name, path.stat().st_size) for path in files]
+        job = import_jobs.begin_here(owner, named)
+    except OSError as error:
+        raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
+    except Refused as refusal:
+        raise CommandError(refusal.message) from refusal
+    try:
+        Import(job).run([(path.name, path) for path in files], model=model)
+    except import_jobs.JobOver:
+        raise CommandError("The import was ended elsewhere.") from None
+    except KeyboardInterrupt:
+        import_jobs.finish(job.pk, ImportJob.Status.CANCELLED)
+        raise CommandError("Cancelled. What was stored until then stays.") from None
+    import_jobs.tell_owner(job.pk)
+    job.refresh_from_db()
+    return job

@@ -82,7 +82,8 @@ def test_a_branch_is_shown_up_from_the_leaf(user: User) -> None:
     assert {name: row.parent and row.parent.text[-2:].strip() for name, row in rows.items()} == {
         "u1": None, "a1": "u1", "u2": "a1", "a2": "u2", "u2b": "a1", "a2b": "2b", "a2c": "2b",
     }  # fmt: skip
-    assert rows["a2c"].position == 3 and not rows["a2c"].active
+    assert rows["a2c"].position == 3
+    assert not rows["a2c"].active
     assert {row.source for row in rows.values()} == {Message.Source.IMPORT}
 
 
@@ -96,7 +97,8 @@ def test_times_are_those_of_the_export(user: User) -> None:
     store(user, talk(STRAIGHT, created_at=BEGAN, updated_at=BEGAN + timedelta(days=2)))
     row = Conversation.objects.get()
     assert (row.created_at, row.updated_at) == (BEGAN, BEGAN + timedelta(days=2))
-    assert row.imported_at and timezone.now() - row.imported_at < timedelta(minutes=1)
+    assert row.imported_at
+    assert timezone.now() - row.imported_at < timedelta(minutes=1)
     minutes = [(m.created_at - BEGAN).total_seconds() / 60 for m in row.messages.order_by("number")]
     assert minutes == [0, 1, 1, 3], "a message without a time has that of the one before it"
 
@@ -122,7 +124,8 @@ def test_the_same_again_adds_nothing(user: User) -> None:
     store(user, talk(BRANCHED))
     again = store(user, talk(BRANCHED))
     assert (again.is_new, again.added, again.known) == (False, 0, 7)
-    assert Conversation.objects.count() == 1 and Message.objects.count() == 7
+    assert Conversation.objects.count() == 1
+    assert Message.objects.count() == 7
 
 
 def test_what_is_new_there_goes_on_here(user: User) -> None:
@@ -144,7 +147,9 @@ def test_where_everlong_has_gone_on_new_messages_stand_beside(user: User) -> Non
     assert (stored.added, stored.beside) == (2, 2)
     assert shown() == before
     new = Message.objects.get(text="text of u3")
-    assert not new.active and new.parent and new.parent.text == "text of a2"
+    assert not new.active
+    assert new.parent
+    assert new.parent.text == "text of a2"
 
 
 def test_an_answer_that_is_being_written_is_not_disturbed(user: User) -> None:
@@ -176,7 +181,8 @@ def test_what_its_owner_has_just_deleted_can_still_be_restored(user: User) -> No
 def test_what_was_deleted_for_good_can_be_imported_again(user: User) -> None:
     store(user, talk(STRAIGHT))
     conversations.delete_conversation(Conversation.objects.get())
-    assert not Origin.objects.exists() and not MessageOrigin.objects.exists()
+    assert not Origin.objects.exists()
+    assert not MessageOrigin.objects.exists()
     assert store(user, talk(STRAIGHT)).is_new
 
 
@@ -257,7 +263,8 @@ def test_a_name_its_place_and_its_model_come_along(user: User) -> None:
     store(user, named)
     row = Conversation.objects.get()
     assert (row.title, row.title_edited, row.model) == ("My talk", True, "gpt-4")
-    assert row.archived and row.pinned
+    assert row.archived
+    assert row.pinned
 
 
 def test_without_a_name_it_has_its_first_words_and_a_model_that_is_offered(user: User) -> None:
