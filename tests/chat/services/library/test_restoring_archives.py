@@ -119,7 +119,8 @@ def test_a_project_comes_back_with_its_conversations(owner: User, tmp_path: Path
     back = Project.objects.get(owner=heir)
     assert (back.name, back.instructions, back.context_budget) == ("Sea trip", "In miles.", 50_000)
     assert back.created_at == project.created_at
-    assert [file.file.read() for file in back.files.all()] == [b"here be dragons"]
+    with back.files.get().file.open() as file:
+        assert file.read() == b"here be dragons"
     assert Memory.objects.get(owner=heir).text == "Sails"
 
 
@@ -146,10 +147,6 @@ def test_again_only_what_is_new_is_added(tmp_path: Path) -> None:
     gone = back.messages.get(text="Message number 2.")
     branches.delete_message(heir, back.pk, gone.pk)
     assert run(heir, export(talk), tmp_path).get("added", 0) == 0
-
-
-def break_off(data: dict[str, Any]) -> None:
-    del data["messages"][3]["blocks"]
 
 
 def test_what_one_document_lacks_harms_no_other(owner: User, tmp_path: Path) -> None:
