@@ -37,8 +37,8 @@ CONTENTS = {
     "account.json": "the account, its settings, and the ways in, without secrets",
     "memory.json": "what is remembered of the person, and proposals that wait",
     "readings.json": "who has read something of it in the administration, and why",
-    "kept.json": "by which links conversations were shown to others, and which of them are held "
-    "from deletion: an import makes neither",
+    "kept.json": "what an import does not take: links by which conversations were shown to others, "
+    "which of them are held from deletion, prompts that wait to be sent, and reports of imports",
     "model_calls.jsonl": "each request to a model that the person pays for; dollars as text: an "
     "import books none",
     "files.json": "the files of messages: name, type, and which messages have them",
