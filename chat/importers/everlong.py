@@ -13,9 +13,9 @@ from io import BytesIO
 from itertools import islice
 from typing import Any, BinaryIO, ClassVar, TypeVar
 
-import ijson
+import ijson  # type: ignore[import-untyped]
 from django.utils.translation import gettext, gettext_noop
-from ijson.common import ObjectBuilder
+from ijson.common import ObjectBuilder  # type: ignore[import-untyped]
 from pydantic import ValidationError
 
 from agent.errors import ErrorCode

@@ -71,13 +71,13 @@ async def conversation_export(request: HttpRequest, pk: UUID, form: str) -> Stre
     def link(file: str, name: str) -> str:
         return request.build_absolute_uri(reverse("attachment", args=[file]))
 
-    chunks: AsyncIterator[Any]
-    chunks, kind = {
+    made: dict[str, tuple[AsyncIterator[Any], str]] = {
         "md": (readable_export.export_markdown(row, link), "text/markdown; charset=utf-8"),
         "json": (export.export_json(row), "application/json; charset=utf-8"),
         "html": (export_html(row), "text/html; charset=utf-8"),
         "zip": (archive_export.export_conversation(row), "application/zip"),
-    }[form]
+    }
+    chunks, kind = made[form]
     return _send(user, chunks, f"{slugify(str(row))[:60] or 'conversation'}.{form}", kind)
 
 
