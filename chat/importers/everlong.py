@@ -13,9 +13,9 @@ from io import BytesIO
 from itertools import islice
 from typing import Any, BinaryIO, ClassVar, TypeVar
 
-import ijson
+import ijson  # type: ignore[import-untyped]
 from django.utils.translation import gettext, gettext_noop
-from ijson.common import ObjectBuilder
+from ijson.common import ObjectBuilder  # type: ignore[import-untyped]
 from pydantic import ValidationError
 
 from agent.errors import ErrorCode
@@ -105,11 +105,14 @@ def _read_document(
         source = Bounded(stream, archive.limits, member.label)
         head: dict[str, Any] = {}
         told = False
-        events = iter(ijson.parse(source, use_float=True))
+        # What follows the document, as in a file of lines, is another one, of whatever kind.
+        events = iter(ijson.parse(source, use_float=True, multiple_values=True))
         try:
             for prefix, event, value in events:
                 if not prefix and event == "start_array":
                     return  # another program's
+                if not prefix and event == "end_map":
+                    break
                 if prefix in LISTS and event == "start_array" and not told:
                     told = True
                     yield "", sanitise(check_json(head))

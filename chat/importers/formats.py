@@ -70,7 +70,7 @@ def _find_of(archive: Archive, member: Member) -> Format | None:
     """The format of one file: that of its first element that has one. A file of our own is one
     element, however large it is, and says at its beginning what it is."""
     if everlong.begins(archive, member):
-        return cast(Format, everlong)
+        return everlong
     for element in look(archive, member):
         for one in FORMATS:
             if one.is_mine(element):
