@@ -20,6 +20,7 @@ from chat.web import (
     outline,
     printing,
     project,
+    queue,
     share,
     sidebar,
     summary,
@@ -73,6 +74,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path("c/<uuid:pk>/messages/number/<int:number>/", message.message_peek, name="message_peek"),
     path("c/<uuid:pk>/messages/at/<int:position>/", outline.message_at, name="message_at"),
     path("c/<uuid:pk>/messages/<int:message>/", include(message_paths)),
+    path("c/<uuid:pk>/queue/<int:queued>/", queue.queued_prompt, name="queued_prompt"),
     path("c/<uuid:pk>/outline/", outline.outline, name="outline"),
     path(
         "c/<uuid:pk>/outline/<int:after>/<int:before>/", outline.outline_turns, name="outline_turns"

@@ -138,7 +138,8 @@ class Command(BaseCommand):
         """Called with the loop set and not yet running."""
         loop = asyncio.get_event_loop()
         watch_signals(partial(loop.call_soon_threadsafe, self._stop, loop))
-        self._tasks = [loop.create_task(sweep_forever()), loop.create_task(self._warm())]
+        work = sweep_forever(), runner.queue.watch(), self._warm()
+        self._tasks = [loop.create_task(each) for each in work]
 
     async def _warm(self) -> None:
         """Load what the first message would otherwise wait for, while pages are served already."""

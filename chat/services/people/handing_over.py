@@ -16,13 +16,14 @@ from accounts import audit
 from accounts.audit import Act
 from accounts.models import User
 from chat.errors import Refused
-from chat.models import Attachment, Conversation, Memory, MemoryProposal, Project
+from chat.models import Attachment, Conversation, Memory, MemoryProposal, Project, QueuedPrompt
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_access_check, user_group
 from chat.protocol.events import ConversationDeleted, ProjectsChanged
 from chat.services.library import search_index, shares
 from chat.services.library.conversations import refuse_if_busy
 from chat.services.summary import compactions
+from chat.services.turns import queue
 
 log = structlog.get_logger(__name__)
 
@@ -124,6 +125,7 @@ def _give(rows: Sequence[Conversation], owner: User, receiver: User, by: User | 
     Conversation.objects.filter(pk__in=ids).update(
         owner=receiver, pinned=False, memory_text="", meter_valid_from=F("next_number")
     )
+    queue.delete_queued(QueuedPrompt.objects.filter(conversation__in=ids))  # in their author's name
     Attachment.objects.filter(messages__conversation__in=ids).update(owner=receiver)
     MemoryProposal.objects.filter(conversation__in=ids).delete()
     # Of facts about the person, which stay: where they were said is closed to them.
