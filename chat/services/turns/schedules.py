@@ -47,7 +47,7 @@ def schedule_prompt(
         mine = ScheduledPrompt.objects.filter(conversation__owner=owner)
         if mine.count() >= MOST_OF_A_PERSON:
             raise Refused(
-                RefusalCode.TOO_MANY,
+                RefusalCode.TOO_MANY_SCHEDULES,
                 gettext("You have {most} scheduled prompts. Delete one of them first.").format(
                     most=MOST_OF_A_PERSON
                 ),
@@ -71,7 +71,8 @@ def _set(row: ScheduledPrompt, given: Mapping[str, Any], now: datetime) -> None:
     row.next_at = find_next(row, now)
     if row.next_at is None:
         raise Refused(
-            RefusalCode.INVALID, gettext("That time is over. Choose one that is still to come.")
+            RefusalCode.SCHEDULE_OVER,
+            gettext("That time is over. Choose one that is still to come."),
         )
     row.failures, row.problem, row.missed_at = 0, "", None
     row.save()
@@ -134,11 +135,11 @@ def send_due(scheduled_id: int, now: datetime) -> bool:
 def _send(row: ScheduledPrompt, due: datetime, now: datetime) -> None:
     """Into the queue, unless the one before still waits there: a second one would only add to what
     its owner finds."""
-    settle(row)
+    _settle(row)
     if row.pause:  # the one before was the last that may fail
         return
     if row.running:
-        _fail(row, gettext("The one before it still waits in the queue."))
+        _fail(row, gettext("The one before it still waits in the queue."), waits=True)
         return
     client_id = f"schedule-{row.pk}-{due:%Y%m%dT%H%M}"
     new = NewMessage(
@@ -157,20 +158,32 @@ def _send(row: ScheduledPrompt, due: datetime, now: datetime) -> None:
     log.info("scheduled prompt queued", scheduled=row.pk, conversation=str(row.conversation_id))
 
 
-def find_unsettled() -> list[ScheduledPrompt]:
-    """Those whose last prompt may have been answered by now."""
-    return list(ScheduledPrompt.objects.exclude(running="").select_related("conversation"))
+def find_unsettled() -> list[int]:
+    """The ids of those whose last prompt may have been answered by now."""
+    return list(ScheduledPrompt.objects.exclude(running="").values_list("pk", flat=True))
 
 
-def settle(row: ScheduledPrompt) -> None:
-    """Note how the last prompt fared, if that is known by now: a turn that failed or was broken
-    off, and a start that was refused, count. A removed one counts for nothing."""
+def settle(scheduled_id: int) -> bool:
+    """Note how the last prompt fared, if that is known by now; whether it was the one failure too
+    many, so that its owner is told."""
+    with transaction.atomic():
+        row = ScheduledPrompt.objects.select_for_update().filter(pk=scheduled_id).first()
+        if row is None or not row.running:
+            return False
+        rested = bool(row.pause)
+        _settle(row)
+        return row.pause == Pause.FAILURES and not rested
+
+
+def _settle(row: ScheduledPrompt) -> None:
+    """A turn that failed or was broken off, and a start that was refused, are failures. A prompt
+    that was removed from the queue, or stopped, is none."""
     if not row.running:
         return
     here = {"conversation": row.conversation_id, "client_id": row.running}
     if queued := QueuedPrompt.objects.filter(**here).first():
         if queued.problem and not row.problem:
-            _fail(row, queued.problem["message"], keep_running=True)
+            _fail(row, queued.problem["message"], waits=True)
         return
     message = Message.objects.filter(**here).first()
     turn = message and message.turn
@@ -179,17 +192,19 @@ def settle(row: ScheduledPrompt) -> None:
     if turn and turn.status in ENDED_ILL:
         _fail(row, (turn.error or {}).get("message", ""))
         return
+    if row.next_at is None:  # it is over, and was answered
+        row.delete()
+        return
     row.running, row.failures, row.problem = "", 0, ""
     row.save(update_fields=["running", "failures", "problem"])
-    if row.next_at is None:
-        row.delete()
 
 
-def _fail(row: ScheduledPrompt, words: str, *, keep_running: bool = False) -> None:
-    """Count a failure, and let the prompt rest after too many in a row."""
+def _fail(row: ScheduledPrompt, words: str, *, waits: bool = False) -> None:
+    """Count a failure, and let the prompt rest after too many in a row. `waits`: what was sent is
+    still in the queue."""
     row.failures += 1
     row.problem = words or gettext("The answer failed.")
-    if not keep_running:
+    if not waits:
         row.running = ""
     if row.failures >= MOST_FAILURES:
         row.pause = Pause.FAILURES
