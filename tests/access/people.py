@@ -1,6 +1,7 @@
 """Who comes to the site in these tests, and what belongs to them."""
 
 from dataclasses import dataclass, field
+from datetime import date, time
 from enum import StrEnum
 from typing import Any
 
@@ -21,6 +22,7 @@ from chat.models import (
     MemoryProposal,
     Message,
     Project,
+    ScheduledPrompt,
     Share,
 )
 from chat.services.library import attachments, memories, projects, shares
@@ -61,6 +63,7 @@ class Belongings:
     compaction: Compaction = field(init=False)
     memory: Memory = field(init=False)
     proposal: MemoryProposal = field(init=False)
+    schedule: ScheduledPrompt = field(init=False)
     share: Share = field(init=False)
     revoked: Share = field(init=False)
     token: AccessToken = field(init=False)
@@ -89,6 +92,14 @@ class Belongings:
         keep["share"] = shares.share_conversation(owner, self.conversation.pk, None)
         keep["revoked"] = shares.share_conversation(owner, self.conversation.pk, self.message.pk)
         shares.revoke_share(owner, self.conversation.pk, self.revoked.pk)
+        keep["schedule"] = ScheduledPrompt.objects.create(
+            conversation=self.conversation,
+            text=SECRET,
+            repeat=ScheduledPrompt.Repeat.DAILY,
+            first_date=date(2026, 11, 26),
+            time=time(9),
+            time_zone="UTC",
+        )
         issue_token(owner, "A program", [EXPORT_READ], None)
         keep["token"] = owner.access_tokens.get()
         keep["session"] = UserSession.objects.create(
@@ -102,6 +113,7 @@ class Belongings:
             "message": self.message.pk,
             "version": self.compaction.pk,
             "share": self.share.pk,
+            "schedule": self.schedule.pk,
             "file": self.file.pk,
             "number": self.message.number,
             "position": self.message.position,
