@@ -7,6 +7,7 @@ from celery import Task, shared_task
 from celery.exceptions import Ignore
 from django.utils import timezone
 
+from chat.jobs import import_process
 from chat.jobs.budget_mail import mail_budget_word
 from chat.jobs.schedule_mail import mail_rest
 from chat.jobs.summary import write_summary
@@ -73,3 +74,9 @@ def mail_schedule(scheduled_id: int) -> None:
 def mail_budget(user_id: int | None, period: str, unit: str) -> None:
     """Tell a person, or the administrators of the site's budget, how much of it is spent."""
     mail_budget_word(user_id, period, unit)
+
+
+@shared_task(base=CarefulTask)
+def run_imports() -> None:
+    """Start the imports that wait, each in a process of its own."""
+    import_process.run_waiting()

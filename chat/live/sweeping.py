@@ -13,6 +13,7 @@ from chat.db.scrubbing import scrubbing
 from chat.db.threads import RETRY_SECONDS, UNAVAILABLE, in_db
 from chat.live.enqueuing import put_in_queue
 from chat.queries import schema
+from chat.services.library import import_jobs
 from chat.services.turns import leases, schedules, sweep
 from spending.budgets import repair_counters
 
@@ -53,6 +54,8 @@ def _look_and_sweep() -> float:
     wait = sweep.seconds_to_next()
     if ended := sweep.sweep():
         log.info("swept", ended=ended)
+    if import_jobs.is_any_waiting():  # its task got lost, or the import before it died
+        put_in_queue(tasks.run_imports)
     return wait if scrubbing.work() else min(wait, SCRUB_AGAIN)
 
 

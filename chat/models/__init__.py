@@ -19,6 +19,13 @@ from chat.models.queued_prompt import QueuedPrompt
 from chat.models.scheduled_prompt import ScheduledPrompt
 from chat.models.search_entry import SearchEntry
 from chat.models.share import Share
+from chat.models.slack import (
+    SlackConnection,
+    SlackEvent,
+    SlackMessage,
+    SlackPost,
+    SlackThread,
+)
 from chat.models.turn import Turn
 
 __all__ = [
@@ -43,5 +50,10 @@ __all__ = [
     "ScheduledPrompt",
     "SearchEntry",
     "Share",
+    "SlackConnection",
+    "SlackEvent",
+    "SlackMessage",
+    "SlackPost",
+    "SlackThread",
     "Turn",
 ]

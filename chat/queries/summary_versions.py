@@ -74,6 +74,13 @@ def plan_or_refuse(state: RequestState, extent: Extent = Extent.THOROUGH) -> Pla
     raise Refused(RefusalCode.NOTHING_TO_COMPACT, reason)
 
 
+def load_current_summary(conversation: Conversation) -> Compaction | None:
+    """The version that is current, with the messages that it begins and ends with; None where there
+    is none, or its text was removed."""
+    versions = Compaction.objects.filter(pk=conversation.compaction_id).exclude(summary="")
+    return versions.select_related("first", "through").first()
+
+
 def split_at(messages: Sequence[AgentMessage], through: int) -> Plan:
     """The messages up to a number, and those after it."""
     return Plan(

@@ -1,7 +1,8 @@
 """Giving somebody's projects and conversations to somebody else, as when a person leaves.
 
 What is remembered of the person stays theirs; who paid stays with the calls. Links to what is
-handed over end, and a file that another conversation uses too goes along.
+handed over end, those with threads of Slack too, and a file that another conversation uses goes
+along.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,6 +23,7 @@ from chat.protocol.broadcast import conversation_group, emit, emit_access_check,
 from chat.protocol.events import ConversationDeleted, ProjectsChanged
 from chat.services.library import search_index, shares
 from chat.services.library.conversations import refuse_if_busy
+from chat.services.slack import threads
 from chat.services.summary import compactions
 from chat.services.turns import queue
 
@@ -132,6 +134,7 @@ def _give(rows: Sequence[Conversation], owner: User, receiver: User, by: User | 
     said = Memory.everything.filter(conversation__in=ids, owner=owner)
     said.update(conversation=None, message_number=None)
     shares.revoke_all(ids)
+    threads.unlink_all(ids)
     for row in rows:
         compactions.discard_preparations(row)  # a worker writes them for the owner before
         _ask_again(row)
