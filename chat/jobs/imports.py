@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -20,6 +21,7 @@ from chat.importers.errors import Unimportable
 from chat.importers.formats import find_format
 from chat.importers.records import ImportedConversation, ImportedProject, Offered, Skipped, Tally
 from chat.importers.report import Report
+from chat.jobs.records import write_record
 from chat.models import ImportJob, Project
 from chat.services.library import import_jobs, import_offers
 from chat.services.library.import_projects import ImportedProjects
@@ -133,6 +135,18 @@ class Import:
             files=stored.files,
             lost=stored.lost,
         )
+        if stored.added:
+            self._record(stored.conversation_id)
+
+    def _record(self, conversation_id: UUID) -> None:
+        """So that a giant can be used at once. Where that fails, its first turn has it done."""
+        try:
+            write_record(conversation_id)
+        except UNAVAILABLE:
+            raise
+        except Exception:
+            log.exception("no record", conversation=str(conversation_id))
+        self._go_on()
 
     def _store_project(self, projects: ImportedProjects, record: ImportedProject) -> None:
         try:
