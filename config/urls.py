@@ -23,6 +23,7 @@ from chat.web import (
     printing,
     project,
     queue,
+    schedules,
     share,
     sidebar,
     slack,
@@ -50,6 +51,11 @@ version_paths = [
     path("record/", summary.summary_record, name="summary_record"),
     path("revert/", summary.summary_revert, name="summary_revert"),
     path("sources/", summary.summary_sources, name="summary_sources"),
+]
+schedule_paths = [
+    path("edit/", schedules.schedule_edit, name="schedule_edit"),
+    path("pause/", schedules.schedule_pause, name="schedule_pause"),
+    path("delete/", schedules.schedule_delete, name="schedule_delete"),
 ]
 project_paths = [
     path("", project.project, name="project"),
@@ -118,6 +124,8 @@ site_paths: list[URLPattern | URLResolver] = [
     path("c/<uuid:pk>/compact/", summary.compact_preview, name="compact_preview"),
     path("c/<uuid:pk>/summary/", summary.summary, name="summary"),
     path("c/<uuid:pk>/summary/<int:version>/", include(version_paths)),
+    path("c/<uuid:pk>/schedules/", schedules.conversation_schedules, name="conversation_schedules"),
+    path("c/<uuid:pk>/schedules/<int:schedule>/", include(schedule_paths)),
     path("c/<uuid:pk>/shares/", share.shares, name="shares"),
     path("c/<uuid:pk>/shares/<uuid:share>/revoke/", share.share_revoke, name="share_revoke"),
     path("c/<uuid:pk>/slack/", slack.conversation_slack, name="conversation_slack"),

@@ -1,6 +1,7 @@
 """Who comes to the site in these tests, and what belongs to them."""
 
 from dataclasses import dataclass, field
+from datetime import date, time
 from enum import StrEnum
 from typing import Any
 
@@ -25,6 +26,7 @@ from chat.models import (
     Message,
     Project,
     QueuedPrompt,
+    ScheduledPrompt,
     Share,
 )
 from chat.services.library import (
@@ -74,6 +76,7 @@ class Belongings:
     compaction: Compaction = field(init=False)
     memory: Memory = field(init=False)
     proposal: MemoryProposal = field(init=False)
+    schedule: ScheduledPrompt = field(init=False)
     share: Share = field(init=False)
     revoked: Share = field(init=False)
     token: AccessToken = field(init=False)
@@ -110,6 +113,14 @@ class Belongings:
         keep["import_job"] = import_jobs.create(owner, [(f"{SECRET}.json", 10)])
         import_offers.add_offer(self.import_job, Offered("memory", SECRET), None)
         keep["offer"] = self.import_job.offers.get()
+        keep["schedule"] = ScheduledPrompt.objects.create(
+            conversation=self.conversation,
+            text=SECRET,
+            repeat=ScheduledPrompt.Repeat.DAILY,
+            first_date=date(2026, 11, 26),
+            time=time(9),
+            time_zone="UTC",
+        )
         issue_token(owner, "A program", [EXPORT_READ], None)
         keep["token"] = owner.access_tokens.get()
         keep["session"] = UserSession.objects.create(
@@ -125,6 +136,7 @@ class Belongings:
             "version": self.compaction.pk,
             "compaction": self.compaction.pk,
             "share": self.share.pk,
+            "schedule": self.schedule.pk,
             "file": self.file.pk,
             "number": self.message.number,
             "position": self.message.position,
