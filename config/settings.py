@@ -98,9 +98,11 @@ INSTALLED_APPS = [
     "channels",
     "csp",
     "django_htmx",
+    "ninja",
 ]
 MIDDLEWARE = [
     "chat.web.health.answer_probes",  # before the check of the host
+    "chat.api.middleware.keep_to_form",  # before whatever reads a cookie, or refuses
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -326,6 +328,9 @@ MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000, least=1)
 MAX_TEXT_BYTES = 12 * MAX_MESSAGE_CHARACTERS + 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_TEXT_BYTES
 RETENTION_DAYS = env.int("RETENTION_DAYS", 0, least=0)  # without a message; 0: for ever
+# Files of imports until they are stored: of one person, and of all.
+IMPORT_MB = env.int("IMPORT_MB", 4_000, least=1)
+IMPORTS_MB = env.int("IMPORTS_MB", 20_000, least=1)
 
 HTTPS = env.bool("HTTPS", bool(PUBLIC_URL and PUBLIC_URL.is_https))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS

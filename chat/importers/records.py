@@ -17,18 +17,21 @@ from agent.messages import Block, Role
 class Tally:
     """What became of the messages (nodes, entries) of a conversation or of a whole archive.
     `hidden`: read, and not shown, such as a system prompt; by reason, as `dropped`. `missing`: the
-    names of files whose bytes the archive does not hold."""
+    names of files whose bytes the archive does not hold. `unknown`: content of types that nobody
+    here knows, which is kept as it stands there; by type."""
 
     kept: int = 0
     hidden: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     missing: list[str] = field(default_factory=list)
+    unknown: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: "Tally") -> None:
         self.kept += other.kept
         self.hidden += other.hidden
         self.dropped += other.dropped
         self.missing += other.missing
+        self.unknown += other.unknown
 
 
 @dataclass(frozen=True, slots=True)

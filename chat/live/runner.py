@@ -123,7 +123,8 @@ class Runner:
         live = LiveTurn(turn.pk, turn.conversation_id, turn.kind)
         self._live[turn.conversation_id] = live
         if isinstance(begun, AnswerStart):
-            work = AnswerSteps(live, begun, lambda: len(self._live)).run()
+            may_be_steered = partial(self.queue.may_hold, turn.conversation_id)
+            work = AnswerSteps(live, begun, lambda: len(self._live), may_be_steered).run()
         else:
             work = self._compact(begun.compaction_id)
         leases.keeper.hold(Turn, turn.pk)

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0011_queued_commands'),
+        ('chat', '0013_imports'),
     ]
 
     operations = [

@@ -18,6 +18,7 @@ from django.utils.module_loading import import_string
 
 from accounts.services import issue_setup_link
 from accounts.sessions import find_user_id
+from accounts.tokens import find_user_id_by_token
 from agent.vocabulary import FILE_NAME
 from chat.db.private_files import keep_private
 from chat.db.threads import UNAVAILABLE, in_db
@@ -27,11 +28,12 @@ from chat.live.runner import runner
 from chat.live.sweeping import sweep_forever
 from chat.queries import schema
 from chat.services.library.file_types import MAX_FILE_BYTES
+from chat.services.library.import_jobs import PIECE_BYTES
 from chat.services.site import model_profiles
 from chat.sources.slack.extra import MissingExtra, make_door
 from server.claims import CannotServe, check_address, claim_data, find_origin
 from server.daphne import Server
-from server.limits import Uploads
+from server.limits import Pass, Uploads
 
 log = structlog.get_logger(__name__)
 
@@ -82,9 +84,17 @@ class Command(BaseCommand):
             self._embedded = EmbeddedWorker()
             self._embedded.start()
         uploads = Uploads(
-            path=reverse("attachment_create"),
+            paths={
+                reverse("attachment_create"): Pass.SESSION,
+                reverse("api:upload_file"): Pass.TOKEN,
+            },
             size=MAX_FILE_BYTES,
-            find_user=lambda session: in_db(find_user_id, session),
+            pieces={f"{reverse('imports')}pieces/": Pass.SESSION},
+            piece_size=PIECE_BYTES,
+            find_user={
+                Pass.SESSION: partial(in_db, find_user_id),
+                Pass.TOKEN: partial(in_db, find_user_id_by_token),
+            },
         )
         self._server = Server(get_default_application(), host, port, uploads, self._ready)
         self._announce(host, port)

@@ -102,10 +102,10 @@ def _store_end(turn_id: int, ending: TurnOutcome, tokens: int) -> RequestState |
     conversation = turn.conversation
     profile = load_profile(turn.answering_model)
     if turn.kind == Turn.Kind.ANSWER:
-        _pause_queue(turn, ending.status)
         if message is None:  # it failed before the request went out
             message = append_answer(conversation, find_head(conversation), turn)
         store_answer(conversation, profile, message, ending, tokens)
+        _pause_queue(turn, ending.status)
     if turn.model:
         profile = _return_to_own_model(conversation)
     state = load_state_for(conversation, profile)

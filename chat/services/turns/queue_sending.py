@@ -3,14 +3,16 @@
 from django.db import transaction
 
 from chat.db.rows import read_row
-from chat.models import Conversation, Message, QueuedPrompt
+from chat.errors import Refused
+from chat.models import Conversation, Message, QueuedPrompt, Turn
 from chat.protocol.pasted import convert_to_units
+from chat.queries.queue import list_steering
 from chat.services.summary import summaries
 from chat.services.summary.summaries import CompactionTurn
 from chat.services.turns import requests
-from chat.services.turns.queue import list_file_ids, tell_queue
+from chat.services.turns.queue import list_file_ids, note_problem, tell_queue
 from chat.services.turns.requests import AnswerStart
-from chat.services.turns.turns import NewMessage, Prompt
+from chat.services.turns.turns import NewMessage, Prompt, find_head, lock_turn, store_prompt
 
 
 def begin_queued(queued: QueuedPrompt, *, holder: str) -> AnswerStart | CompactionTurn | None:
@@ -38,6 +40,30 @@ def begin_queued(queued: QueuedPrompt, *, holder: str) -> AnswerStart | Compacti
             holder=holder,
             model=queued.model,
         )
+
+
+def put_in_between(turn_id: int) -> None:
+    """Between two rounds of tools of a turn, store what its user wants to be told at once: the next
+    request ends with it, after the results. Raises TurnEnded."""
+    conversation_id = Turn.objects.values_list("conversation", flat=True).filter(pk=turn_id).first()
+    ready: list[tuple[QueuedPrompt, Prompt]] = []
+    for queued in list_steering(conversation_id) if conversation_id else []:
+        try:
+            ready.append((queued, prepare_queued(queued)))
+        except Refused as refusal:
+            note_problem(queued, refusal)
+            break
+    if not ready:
+        return
+    with transaction.atomic():
+        turn = lock_turn(turn_id)
+        conversation = read_row(Conversation, lock=True, pk=turn.conversation_id)
+        assert conversation is not None
+        head = find_head(conversation)
+        for queued, prompt in ready:
+            if take_unchanged(queued):
+                head = store_prompt(prompt, conversation, head, turn)
+        tell_queue(conversation.pk)
 
 
 def prepare_queued(queued: QueuedPrompt) -> Prompt:

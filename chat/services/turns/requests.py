@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -253,7 +254,8 @@ def open_request(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
 def _book(turn: Turn, state: RequestState, message: Message) -> BookedCall:
     """Open the row of the call that the request is, for the owner of the conversation."""
     conversation, messages = state.conversation, state.context.messages
-    after_tools = any(block["type"] == "tool_result" for block in messages[-1].blocks)
+    latest = takewhile(lambda message: message.role == "user", reversed(messages))
+    after_tools = any(message.holds_tool_results for message in latest)
     details = CallDetails(
         conversation.owner_id,
         ModelCall.Kind.TOOL_ROUND if after_tools else ModelCall.Kind.ANSWER,

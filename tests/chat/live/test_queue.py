@@ -95,8 +95,8 @@ async def test_a_repeated_frame_is_queued_once_and_known_when_it_is_a_message(ch
     await tab.next("snapshot")
     assert (await tab.next("message.created", client_id=client_id))["html"] == ""
     assert await list_said(chat) == ["1", "2"]
+    new = NewMessage("2", client_id=client_id)
     with pytest.raises(AlreadySent):
-        new = NewMessage("2", client_id=client_id)
         await in_db(queue.queue_prompt, chat.user.pk, chat.conversation.pk, new)
 
 
