@@ -45,9 +45,9 @@ def read(client: Client, conversation: Conversation, part: str = "") -> str:
 def test_a_linked_conversation_says_so_and_another_does_not(
     client: Client, conversation: Conversation, thread: SlackThread
 ) -> None:
-    assert "In Slack: #general" in read(client, conversation)
+    assert "Linked with #general in Slack" in read(client, conversation)
     thread.delete()
-    assert "In Slack" not in read(client, conversation)
+    assert "in Slack" not in read(client, conversation)
 
 
 def test_without_slack_the_page_has_nothing_of_it(
