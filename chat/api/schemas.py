@@ -6,10 +6,19 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Field, Schema
+from pydantic import BaseModel, ConfigDict
 
 from agent.compaction.policy import Extent
 from chat.errors import translate_error
-from chat.models import Attachment, Compaction, Conversation, Message, ModelProfile, Turn
+from chat.models import (
+    Attachment,
+    Compaction,
+    Conversation,
+    Message,
+    ModelProfile,
+    QueuedPrompt,
+    Turn,
+)
 from chat.protocol.frames import MAX_FOCUS
 from chat.queries.turns import read_written
 
@@ -20,6 +29,12 @@ LONGEST_WAIT = 60  # seconds: proxies give up an answer that is silent for longe
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
 RowId = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Limit = Annotated[int, Field(ge=1, le=MOST_LISTED)]
+
+
+class Body(BaseModel):
+    """A JSON object that is sent. Ninja's own class would take other values for one."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 # --- Errors ---------------------------------------------------------------------------------------
@@ -102,7 +117,7 @@ class TurnOut(Schema):
     finished_at: datetime | None
 
 
-class SendIn(Schema):
+class SendIn(Body):
     text: str = ""
     files: list[UUID] = Field(
         default=[], max_length=100, description="Ids of files that were uploaded."
@@ -123,19 +138,46 @@ class SendIn(Schema):
     )
 
 
-class AgainIn(Schema):
+class QueuedIn(Body):
+    text: str = ""
+    files: list[UUID] = Field(default=[], max_length=100)
+    time_zone: str = Field("", max_length=64)
+    send_now: bool = Field(False, description="In between two tool rounds of what runs.")
+
+
+class ProblemOut(Schema):
+    code: str
+    message: str
+
+
+class QueuedOut(Schema):
+    id: int
+    text: str
+    command: str = Field(description="compact, or empty for a message.")
+    source: str
+    send_now: bool
+    problem: ProblemOut | None = Field(description="Why it did not go out.")
+    files: list[FileOut]
+    created_at: datetime
+
+
+class QueueOut(Schema):
+    items: list[QueuedOut]
+
+
+class AgainIn(Body):
     model: str = Field("", max_length=200, description="Answers this once.")
     stream: bool = False
     wait: int = Field(LONGEST_WAIT, ge=0, le=LONGEST_WAIT)
 
 
-class EditIn(Schema):
+class EditIn(Body):
     text: str
     stream: bool = False
     wait: int = Field(LONGEST_WAIT, ge=0, le=LONGEST_WAIT)
 
 
-class CompactIn(Schema):
+class CompactIn(Body):
     focus: str = Field("", max_length=MAX_FOCUS, description="What to keep in particular.")
     extent: Extent = Extent.THOROUGH
     stream: bool = False
@@ -166,7 +208,7 @@ class ConversationsOut(Schema):
     next: str | None = Field(description="Pass it as `cursor` for the next page.")
 
 
-class ConversationIn(Schema):
+class ConversationIn(Body):
     title: str = Field("", max_length=LONGEST_TITLE)
     model: str = Field("", max_length=200, description="Else the project's, or your default.")
     project: UUID | None = None
@@ -174,7 +216,7 @@ class ConversationIn(Schema):
     temporary: bool = Field(False, description="Not listed, and deleted after a day.")
 
 
-class ConversationChange(Schema):
+class ConversationChange(Body):
     """What is not sent stays as it is."""
 
     title: str | None = Field(None, max_length=LONGEST_TITLE)
@@ -285,6 +327,43 @@ class MeOut(Schema):
     expires_at: datetime | None = Field(description="Of the token.")
 
 
+class ImportFileIn(Body):
+    name: str = Field(max_length=200)
+    size: RowId = Field(description="Bytes.")
+
+
+class ImportIn(Body):
+    files: list[ImportFileIn] = Field(max_length=1_000)
+
+
+class ImportFileOut(Schema):
+    id: int
+    name: str
+    size: int
+    received: int = Field(description="Bytes that are here.")
+
+
+class ImportOut(Schema):
+    id: UUID
+    status: str
+    bytes_total: int
+    bytes_read: int
+    totals: dict[str, Any]
+    error: str
+    files: list[ImportFileOut]
+    piece_bytes: int = Field(description="The most that a piece may have.")
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class ImportsOut(Schema):
+    items: list[ImportOut]
+
+
+class PieceOut(Schema):
+    received: int
+
+
 class SumsOut(Schema):
     calls: int
     input_tokens: int = Field(description="All that was sent, from a cache or not.")
@@ -358,6 +437,20 @@ def _find_prompt(messages: Sequence[Message]) -> int | None:
     if first.role == Message.Role.USER:
         return first.number
     return first.parent.number if first.parent else None
+
+
+def as_queued(row: QueuedPrompt) -> QueuedOut:
+    problem = translate_error(row.problem)
+    return QueuedOut(
+        id=row.pk,
+        text=row.text,
+        command=row.command,
+        source=row.source,
+        send_now=row.send_now,
+        problem=problem and ProblemOut(code=problem["code"], message=problem["message"]),
+        files=[as_file(each) for each in row.attachments.all()],
+        created_at=row.created_at,
+    )
 
 
 def as_conversation(row: Conversation) -> ConversationOut:

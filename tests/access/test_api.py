@@ -20,6 +20,14 @@ from tests.chat.factories import make_turn
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+BODIES: dict[str, dict[str, Any]] = {
+    "create_conversation": {"title": "Made by a stranger"},
+    "change_conversation": {"title": "Changed by a stranger"},
+    "send_message": {"text": "Sent by a stranger", "wait": 0},
+    "edit_message": {"text": "Changed by a stranger", "wait": 0},
+}
+
+
 class Operation(NamedTuple):
     name: str
     method: str
@@ -41,7 +49,7 @@ def ask(operation: Operation, place: Belongings, token: str = "") -> Any:
     client = Client(raise_request_exception=False)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     path = operation.address.fill(place.name_parameters(operation.address))
-    body = json.dumps({"text": "Changed by a stranger", "title": "Changed", "wait": 0})
+    body = json.dumps(BODIES.get(operation.name, {}))
     query = "?q=Zanzibar" if operation.name == "search" else ""
     return client.generic(operation.method, path + query, body, "application/json", headers=headers)
 

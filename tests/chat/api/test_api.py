@@ -343,7 +343,7 @@ def test_what_is_somebody_elses_is_not_there(ask: Ask, conversation: Conversatio
         ("GET", f"/conversations/{conversation.pk}/compactions/{version.pk}"),
         ("GET", f"/search?q=mur&conversation={theirs.pk}"),
     ]:
-        body = {"text": "Hello"} if method in ("POST", "PATCH") else None
+        body = {"text": "Hello"} if place.endswith(("/messages", "/edit")) else {}
         assert code(ask(method, place, body)) == (404, "not_found"), f"{method} {place}"
     assert theirs.messages.count() == 2
 
@@ -361,6 +361,7 @@ def test_what_is_somebody_elses_is_not_there(ask: Ask, conversation: Conversatio
         ("GET", "/conversations?limit=0", None, (422, "invalid")),
         ("GET", "/conversations?cursor=bad", None, (422, "bad_cursor")),
         ("POST", "/conversations", [], (422, "invalid")),
+        ("POST", "/conversations", {"titel": "Rivers"}, (422, "invalid")),
         ("POST", "/conversations", {"title": "x" * 201}, (422, "invalid")),
         ("POST", "/conversations", {"model": "of-nobody"}, (403, "model_off")),
     ],
@@ -444,5 +445,5 @@ def test_the_document_is_for_people_and_programs(user: User, issue: Callable[...
     client.force_login(user)
     assert client.get(f"{ROOT}/openapi.json").status_code == 200
     page = client.get(f"{ROOT}/docs/").content.decode()
-    assert "swagger-ui" in page
-    assert "cdn" not in page
+    for each in ("/api/v1/search", "messages:send", "Idempotency-Key", "object-TurnOut"):
+        assert each in page

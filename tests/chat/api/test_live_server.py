@@ -56,7 +56,7 @@ class Served:
 def running(tmp_path_factory: pytest.TempPathFactory, site: Path) -> Iterator[Served]:
     """One for all tests: to start it takes seconds."""
     limits = {"MESSAGES_PER_MINUTE": "100000", "TURNS_AT_ONCE": "100"}
-    demo = {"DEMO_TOKENS_PER_SECOND": "0", "DATABASE_URL": "", "REDIS_URL": "", **limits}
+    demo = {"DEMO_TOKENS_PER_SECOND": "0", **limits}
     demo |= {"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": "", "DEFAULT_MODEL": "everlong-demo"}
     process = EverlongProcess(tmp_path_factory.mktemp("api"), site, **demo).start()
     yield Served(process, asyncio.run(make_token(process)))
