@@ -28,6 +28,9 @@ EXAMPLE = re.compile(r"^```(sh|python)\n(.*?)^```", re.M | re.S)
 EXAMPLES = EXAMPLE.findall((ROOT / "docs" / "api.md").read_text("utf-8"))
 
 
+FILE = "application/octet-stream"
+
+
 @dataclass
 class Served:
     """A server with the demo model, and a token with all scopes."""
@@ -98,9 +101,11 @@ def test_a_generated_client_holds_a_conversation(
 ) -> None:
     _, document = served.ask("/openapi.json")
     (tmp_path / "openapi.json").write_text(json.dumps(document))
-    (tmp_path / "config.yml").write_text("post_hooks: []\n")
+    # It formats nothing, and takes a zip for a file.
+    settings = {"post_hooks": [], "content_type_overrides": {"application/zip": FILE}}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
     command = [sys.executable, "-m", "openapi_python_client", "generate"]
-    command += ["--path", "openapi.json", "--config", "config.yml", "--meta", "none"]
+    command += ["--path", "openapi.json", "--config", "config.json", "--meta", "none"]
     command += ["--output-path", str(tmp_path / "generated"), "--fail-on-warning"]
     made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert made.returncode == 0, made.stdout + made.stderr
