@@ -15,7 +15,8 @@ from accounts.doors import read_token
 from accounts.tokens import CONVERSATIONS_READ, MESSAGES_SEND
 from chat.api.auth import get_user, make_sender, reads, reads_async, sends
 from chat.api.conversations import find_conversation
-from chat.api.events import Ear, Reader, TurnStream
+from chat.api.ear import Ear
+from chat.api.events import Reader, TurnStream
 from chat.api.schemas import ERRORS, AgainIn, ErrorOut, RowId, TurnOut, as_turn
 from chat.api.sent_text import read_place
 from chat.db.threads import in_db
@@ -71,7 +72,7 @@ async def run_turn(
         raise
     stream = TurnStream(_make_reader(request, MESSAGES_SEND), ear, conversation, turn_id)
     if wanted.stream:
-        return _respond(stream)
+        return _respond(stream, ear)
     with suppress(TimeoutError):
         async with asyncio.timeout(wanted.wait), aclosing(stream.follow()) as events:
             async for _ in events:
@@ -84,7 +85,8 @@ def _make_reader(request: HttpRequest, scope: str) -> Reader:
     return Reader(get_user(request).pk, read_token(request), scope)
 
 
-def _respond(stream: TurnStream) -> StreamingHttpResponse:
+def _respond(stream: TurnStream, ear: Ear) -> StreamingHttpResponse:
+    ear.close_unless_used()
     headers = {"Cache-Control": "private, no-store", "X-Accel-Buffering": "no"}
     return StreamingHttpResponse(stream.write(), content_type=EVENT_STREAM, headers=headers)
 
@@ -120,7 +122,7 @@ async def follow_turn(
     reader = _make_reader(request, CONVERSATIONS_READ)
     place = read_place(last_event_id or "", turn)
     ear = await Ear.open(conversation)
-    return _respond(TurnStream(reader, ear, conversation, turn, place=place))
+    return _respond(TurnStream(reader, ear, conversation, turn, place=place), ear)
 
 
 @router.post("/{uuid:conversation}/stop", auth=sends, response={202: TurnOut, ERRORS: ErrorOut})

@@ -15,6 +15,7 @@ from django.utils import timezone
 from accounts.models import AccessToken, User
 from accounts.tokens import CONVERSATIONS_READ, USAGE_READ
 from chat.api import library
+from chat.db import threads
 from chat.db.threads import in_db
 from chat.models import Conversation, Turn
 from tests.chat.api.programs import ROOT, Program, hear
@@ -43,6 +44,7 @@ def asking(program: Program) -> Ask:
         content = json.dumps(body) if body is not None else ""
         return client.generic(method, ROOT + path, content, "application/json", **more)
 
+    send.client = client  # type: ignore[attr-defined]
     return send
 
 
@@ -428,6 +430,100 @@ def test_the_token_is_one_statement(ask: Ask, conversation: Conversation) -> Non
     ) as captured:
         ask("GET", f"/conversations/{conversation.pk}")
     assert len(captured) == 2
+
+
+async def test_sending_takes_no_more_statements_than_in_the_page(
+    chat: Chat, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[list[str]] = []
+    call = threads.call_with_connection
+
+    def count(function: Callable[[], Any]) -> Any:
+        with CaptureQueriesContext(connection) as captured:
+            result = call(function)
+        found.append([query["sql"] for query in captured])
+        return result
+
+    monkeypatch.setattr(threads, "call_with_connection", count)
+
+    def find(statement: str) -> int:
+        """How many there are where this one is among them."""
+        [of_it] = [each for each in found if any(sql.startswith(statement) for sql in each)]
+        return len(of_it)
+
+    chat.model.script.reply("In the page.").reply("To the program.")
+    tab = await chat.open()
+    tab.say("Hello")
+    await tab.next("turn.finished")
+    in_page = find('INSERT INTO "chat_turn"')
+    await in_db(AccessToken.objects.update, last_used_at=timezone.now())
+    found.clear()
+    path = f"/conversations/{chat.conversation.pk}/messages"
+    await program.post(path, {"text": "Hello", "wait": 0})
+    token = next(len(each) for each in found if "accounts_accesstoken" in str(each))
+    assert token == 1
+    assert find('INSERT INTO "chat_turn"') + token <= in_page
+    await tab.next("turn.finished")
+
+
+# --- Imports and the queue ------------------------------------------------------------------------
+
+
+def test_an_import_is_sent_in_pieces_and_cancelled(ask: Ask) -> None:
+    body = {"files": [{"name": "chats.json", "size": 10}]}
+    made = ask("POST", "/imports", body)
+    assert made.status_code == 201
+    job = made.json()
+    assert ask("POST", "/imports", body).json()["id"] == job["id"]
+    path = f"/imports/pieces/{job['id']}/{job['files'][0]['id']}"
+
+    def send(offset: int, data: str) -> Any:
+        return asked.generic(
+            "PUT", f"{ROOT}{path}?offset={offset}", data, "application/octet-stream"
+        )
+
+    asked = ask.client  # type: ignore[attr-defined]
+    assert send(0, "01234").json() == {"received": 5}
+    wrong = send(3, "34")
+    assert code(wrong) == (409, "wrong_offset")
+    assert "5 bytes" in wrong.json()["error"]["message"]
+    assert code(ask("POST", f"/imports/{job['id']}/start")) == (422, "import_files")
+    assert send(5, "56789").json() == {"received": 10}
+    ended = ask("POST", f"/imports/{job['id']}/cancel").json()
+    assert ended["status"] == "cancelled"
+    assert [each["id"] for each in ask("GET", "/imports").json()["items"]] == [job["id"]]
+    assert ask("GET", f"/imports/{job['id']}/report").json() == {}
+
+
+async def test_a_message_waits_in_the_queue(chat: Chat, program: Program) -> None:
+    await in_db(make_turn, chat.conversation)  # of another process
+    path = f"/conversations/{chat.conversation.pk}/queue"
+    key = {"Idempotency-Key": "mine"}
+    queued = await program.post(path, {"text": "Then this"}, key)
+    assert queued.status_code == 201
+    assert (await program.post(path, {"text": "Then this"}, key)).json() == queued.json()
+    (listed,) = (await program.get(path)).json()["items"]
+    assert (listed["text"], listed["source"]) == ("Then this", "api")
+    assert (await program.ask("DELETE", f"{path}/{listed['id']}")).status_code == 204
+    assert (await program.get(path)).json() == {"items": []}
+    assert code(await program.ask("DELETE", f"{path}/{listed['id']}")) == (404, "not_found")
+
+
+# --- Exports --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["zip", "json", "md", "html"])
+async def test_a_conversation_is_taken_along(chat: Chat, program: Program, form: str) -> None:
+    response = await program.get(f"/conversations/{chat.conversation.pk}/export?form={form}")
+    assert response.status_code == 200
+    sent = b"".join([chunk async for chunk in response.streaming_content])
+    assert form == "zip" or b"Message number 1." in sent
+
+
+async def test_an_account_is_taken_along_once_at_a_time(chat: Chat, program: Program) -> None:
+    first = await program.get("/account/export")
+    assert code(await program.get("/account/export")) == (429, "rate_limited")
+    assert b"".join([chunk async for chunk in first.streaming_content]).startswith(b"PK")
 
 
 # --- The document ---------------------------------------------------------------------------------
