@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing, suppress
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 from uuid import UUID
 
 from django.http import HttpRequest, StreamingHttpResponse
@@ -114,13 +114,13 @@ async def follow_turn(
     request: HttpRequest,
     conversation: UUID,
     turn: RowId,
-    last_event_id: str | None = Header(None, alias="Last-Event-ID", max_length=100),
+    last_event_id: Annotated[str, Header(alias="Last-Event-ID", max_length=100)] = "",
 ) -> HttpResponseBase:
     """The events of a turn: from its beginning, or from what follows the event with that id. Any
     process of the site answers, also after the one that streamed has died."""
     await in_db(find_turn, get_user(request).pk, conversation, turn)  # or 404
     reader = _make_reader(request, CONVERSATIONS_READ)
-    place = read_place(last_event_id or "", turn)
+    place = read_place(last_event_id, turn)
     ear = await Ear.open(conversation)
     return _respond(TurnStream(reader, ear, conversation, turn, place=place), ear)
 

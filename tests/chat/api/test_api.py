@@ -1,6 +1,7 @@
 """What a program reads and changes, and how it is refused."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -28,6 +29,7 @@ from tests.chat.factories import (
 from tests.chat.sockets import Chat, long_text
 
 Ask = Callable[..., Any]
+STORES_TURN = re.compile(r'INSERT INTO "?chat_turn"? ')
 
 
 @pytest.fixture
@@ -446,23 +448,23 @@ async def test_sending_takes_no_more_statements_than_in_the_page(
 
     monkeypatch.setattr(threads, "call_with_connection", count)
 
-    def find(statement: str) -> int:
-        """How many there are where this one is among them."""
-        [of_it] = [each for each in found if any(sql.startswith(statement) for sql in each)]
+    def count_of_send() -> int:
+        """How many there are where a turn is stored."""
+        [of_it] = [each for each in found if any(map(STORES_TURN.match, each))]
         return len(of_it)
 
     chat.model.script.reply("In the page.").reply("To the program.")
     tab = await chat.open()
     tab.say("Hello")
     await tab.next("turn.finished")
-    in_page = find('INSERT INTO "chat_turn"')
+    in_page = count_of_send()
     await in_db(AccessToken.objects.update, last_used_at=timezone.now())
     found.clear()
     path = f"/conversations/{chat.conversation.pk}/messages"
     await program.post(path, {"text": "Hello", "wait": 0})
     token = next(len(each) for each in found if "accounts_accesstoken" in str(each))
     assert token == 1
-    assert find('INSERT INTO "chat_turn"') + token <= in_page
+    assert count_of_send() + token <= in_page
     await tab.next("turn.finished")
 
 
