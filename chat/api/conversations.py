@@ -17,6 +17,7 @@ from accounts.tokens import CONVERSATIONS_WRITE
 from agent.messages import sanitise_text
 from chat.api.auth import get_user, make_sender, reads, writes, writes_async
 from chat.api.errors import ApiError, not_found
+from chat.api.rows import as_conversation
 from chat.api.schemas import (
     ERRORS,
     BranchesOut,
@@ -28,7 +29,6 @@ from chat.api.schemas import (
     ErrorOut,
     Limit,
     Number,
-    as_conversation,
 )
 from chat.db.threads import in_db
 from chat.engine.model_profiles import is_offered

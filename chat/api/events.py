@@ -22,7 +22,7 @@ from agent.messages import shown_text
 from chat.api.auth import require_token
 from chat.api.ear import MOST_WAITING, Ear
 from chat.api.errors import ApiError, describe
-from chat.api.schemas import as_turn
+from chat.api.rows import as_turn
 from chat.api.sent_text import Delta, Place, SentText
 from chat.db.outages import DATABASE
 from chat.db.threads import UNAVAILABLE, in_db

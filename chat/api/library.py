@@ -15,6 +15,7 @@ from agent.messages import sanitise_text
 from chat.api.auth import get_user, reads, reads_usage, uploads
 from chat.api.conversations import find_conversation
 from chat.api.errors import ApiError
+from chat.api.rows import as_file, as_model
 from chat.api.schemas import (
     ERRORS,
     ErrorOut,
@@ -28,8 +29,6 @@ from chat.api.schemas import (
     ProjectsOut,
     SumsOut,
     UsageOut,
-    as_file,
-    as_model,
 )
 from chat.engine.model_profiles import find_default_name, list_offered
 from chat.models import Attachment, Project

@@ -11,7 +11,8 @@ from chat.api.auth import get_user, reads, uploads
 from chat.api.conversations import find_conversation
 from chat.api.errors import ApiError
 from chat.api.messages import IDEMPOTENCY_KEY
-from chat.api.schemas import ERRORS, ErrorOut, QueuedIn, QueuedOut, QueueOut, RowId, as_queued
+from chat.api.rows import as_queued
+from chat.api.schemas import ERRORS, ErrorOut, QueuedIn, QueuedOut, QueueOut, RowId
 from chat.models import Message
 from chat.queries.queue import list_queue
 from chat.services.turns import queue

@@ -17,7 +17,8 @@ from chat.api.auth import get_user, make_sender, reads, reads_async, sends
 from chat.api.conversations import find_conversation
 from chat.api.ear import Ear
 from chat.api.events import Reader, TurnStream
-from chat.api.schemas import ERRORS, AgainIn, ErrorOut, RowId, TurnOut, as_turn
+from chat.api.rows import as_turn
+from chat.api.schemas import ERRORS, AgainIn, ErrorOut, RowId, TurnOut
 from chat.api.sent_text import read_place
 from chat.db.threads import in_db
 from chat.errors import RefusalCode, Refused
@@ -29,13 +30,11 @@ from chat.services.turns import requests
 
 router = Router(tags=["turns"])
 EVENT_STREAM = "text/event-stream"
-STREAMED = {
-    "responses": {
-        200: {
-            "content": {EVENT_STREAM: {"schema": {"type": "string"}}},
-        }
-    }
+EVENT = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
 }
+STREAMED = {"responses": {200: {"content": {EVENT_STREAM: {"schema": EVENT}}}}}
 
 
 class Wanted(Protocol):
