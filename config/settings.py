@@ -98,7 +98,6 @@ INSTALLED_APPS = [
     "channels",
     "csp",
     "django_htmx",
-    "ninja",
 ]
 MIDDLEWARE = [
     "chat.web.health.answer_probes",  # before the check of the host

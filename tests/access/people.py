@@ -170,8 +170,12 @@ class Belongings:
             "imports/offers/": {"pk": self.offer.pk},
             "api/v1/": {
                 "conversation": self.conversation.pk,
+                "project": self.project.pk,
                 "turn": turn.pk if (turn := self.conversation.turns.first()) else 1,
+                "queued": 1,
+                "job": self.project.pk,  # of nobody
             },
+            "api/v1/imports/": {"file": 1},
         }
         for start, of_it in starts.items():
             if address.route.startswith(start):
