@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group
 from django.db.models import ForeignKey, Q
 from django.test import Client
 
-from accounts.models import AccessToken, AuditEntry, GroupPolicy, User
+from accounts.models import AccessToken, AuditEntry, GroupPolicy, PushSubscription, User
 from accounts.tokens import EXPORT_READ, issue_token
 from chat.models import (
     Attachment,
@@ -64,6 +64,7 @@ class Belongings:
     share: Share = field(init=False)
     revoked: Share = field(init=False)
     token: AccessToken = field(init=False)
+    subscription: PushSubscription = field(init=False)
     session: UserSession = field(init=False)  # of another browser
 
     def __post_init__(self) -> None:
@@ -91,6 +92,7 @@ class Belongings:
         shares.revoke_share(owner, self.conversation.pk, self.revoked.pk)
         issue_token(owner, "A program", [EXPORT_READ], None)
         keep["token"] = owner.access_tokens.get()
+        keep["subscription"] = PushSubscription.objects.create(user=owner, endpoint_hash=owner.pk)
         keep["session"] = UserSession.objects.create(
             user=owner, session_key=sign_in(owner), ip="127.0.0.1", user_agent="A browser"
         )
@@ -130,6 +132,7 @@ class Belongings:
             "attachments/": {"pk": self.file.pk},
             "s/": {"pk": self.share.pk},
             "settings/tokens/": {"pk": self.token.pk},
+            "settings/notifications/": {"pk": self.subscription.pk},
             "account/sessions/": {"pk": self.session.pk},
         }
         for start, of_it in starts.items():
