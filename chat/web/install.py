@@ -45,6 +45,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "share_target": {
             "action": reverse("share_target"),
             "method": "GET",
+            "enctype": "application/x-www-form-urlencoded",
             "params": {field: field for field in SHARED_FIELDS},
         },
     }
