@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
 from accounts.preferences import keep_user
@@ -20,6 +20,10 @@ from accounts.views import too_many_attempts
 
 SCHEME = "bearer"
 READING = ("GET", "HEAD")
+IN_ADDRESS = gettext_noop(
+    "An access token belongs into the header Authorization. This one may stand in logs now: revoke "
+    "it."
+)
 View = Callable[..., Any]
 
 
@@ -59,42 +63,44 @@ def login_or_token(scope: str) -> Callable[[View], View]:
 
 def _has_token(request: HttpRequest) -> bool:
     """Whether a program asks, if only with a token in the wrong place."""
-    return _read_scheme(request) == SCHEME or _has_token_in_address(request)
+    return _read_scheme(request) == SCHEME or has_token_in_address(request)
+
+
+def read_token(request: HttpRequest) -> str:
+    """The access token of the header Authorization; "" for none."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == SCHEME else ""
 
 
 def _read_scheme(request: HttpRequest) -> str:
     return request.headers.get("Authorization", "").partition(" ")[0].lower()
 
 
-def _has_token_in_address(request: HttpRequest) -> bool:
+def has_token_in_address(request: HttpRequest) -> bool:
+    """Whether a value in the address is an access token: there logs and histories keep it."""
     return any(value.startswith(PREFIX) for values in request.GET.lists() for value in values[1])
 
 
 def _open(request: HttpRequest, scope: str) -> HttpResponse | None:
     """Make the token's person the one who asks, or say why not."""
-    if _has_token_in_address(request):
-        words = gettext(
-            "An access token belongs into the header Authorization. This one may stand in logs "
-            "now: revoke it."
-        )
-        return _say(words, 400)
+    if has_token_in_address(request):
+        return _say(gettext(IN_ADDRESS), 400)
     if request.method not in READING:
         return HttpResponseNotAllowed(READING)
-    if not _may_try(request, "wrong_token", dry_run=True):
+    if not may_try(request, "wrong_token", dry_run=True):
         return too_many_attempts(request)
-    token = request.headers["Authorization"].partition(" ")[2].strip()
-    user_id = find_user_id_by_token(token, scope)
+    user_id = find_user_id_by_token(read_token(request), scope)
     user = User.objects.filter(pk=user_id).first() if user_id else None
     if user is None or is_missed_by(user):
-        _may_try(request, "wrong_token")
+        may_try(request, "wrong_token")
         return _refuse_token(scope)
-    if not _may_try(request, "token", key=str(user.pk)):
+    if not may_try(request, "token", key=str(user.pk)):
         return too_many_attempts(request)
     keep_user(request, user)
     return None
 
 
-def _may_try(request: HttpRequest, action: str, **of: Any) -> bool:
+def may_try(request: HttpRequest, action: str, **of: Any) -> bool:
     """Count a try, unless it is a dry run; whether `ACCOUNT_RATE_LIMITS` allows it."""
     counted = ratelimit.consume(request, app="allauth.account", action=action, limit_get=True, **of)
     return counted is not None

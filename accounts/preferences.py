@@ -45,7 +45,11 @@ def speaking_to(user_id: int) -> AbstractContextManager[None]:
     """Speak a person's language while a worker does something for them: `with speaking_to(7):`."""
     if not are_languages_offered():
         return nullcontext()
-    user = User.objects.only("language").filter(pk=user_id).first()
+    return speaking_with(User.objects.only("language").filter(pk=user_id).first())
+
+
+def speaking_with(user: User | None) -> AbstractContextManager[None]:
+    """`speaking_to` for a person who is loaded."""
     return translation.override(find_language(user) or settings.LANGUAGE_CODE)
 
 

@@ -1,4 +1,4 @@
-"""Access tokens: keys by which a person's own programs read what is theirs."""
+"""Access tokens: keys by which a person's own programs read and change what is theirs."""
 
 import secrets
 import string
@@ -24,8 +24,15 @@ MOST_TOKENS = 20  # of one person
 LIFETIMES = (30, 90, 365, None)  # days; None: it does not expire
 USE_SECONDS = 60  # how exact `last_used_at` is: not each use is a write
 
+ANY_SCOPE = ""  # whatever a token was made for
 USAGE_READ, EXPORT_READ = "usage:read", "export:read"
+CONVERSATIONS_READ, CONVERSATIONS_WRITE = "conversations:read", "conversations:write"
+MESSAGES_SEND, IMPORTS_WRITE = "messages:send", "imports:write"
 SCOPES: dict[str, str | Promise] = {
+    CONVERSATIONS_READ: gettext_lazy("Read and search my conversations"),
+    CONVERSATIONS_WRITE: gettext_lazy("Create, change and delete my conversations"),
+    MESSAGES_SEND: gettext_lazy("Send messages for me, which costs what my own cost"),
+    IMPORTS_WRITE: gettext_lazy("Import conversations"),
     USAGE_READ: gettext_lazy("Read my usage"),
     EXPORT_READ: gettext_lazy("Export my conversations and my account"),
 }
@@ -69,18 +76,29 @@ def revoke_token(user_id: int, pk: int) -> bool:
     return bool(deleted)
 
 
-def find_user_id_by_token(token: str, scope: str) -> int | None:
-    """Whose token it is; None where it is unknown, revoked, expired or not made for this scope, or
-    where its person is disabled. Nothing is cached, so that each of these holds at once. Notes the
-    use, at most once a minute."""
-    now = timezone.now()
-    found = (
+def find_user_id_by_token(token: str, scope: str = ANY_SCOPE) -> int | None:
+    """Whose token it is; None where `find_token` finds none, or one that was not made for this
+    scope. Notes the use."""
+    found = find_token(token)
+    if found is None or scope not in (ANY_SCOPE, *found.scopes):
+        return None
+    note_use(found)
+    return found.user_id
+
+
+def find_token(token: str) -> AccessToken | None:
+    """A token with its person; None where it is unknown, revoked or expired, or where its person is
+    disabled. Nothing is cached, so that each of these holds at once."""
+    return (
         AccessToken.objects.filter(token_hash=hash_token(token), user__is_active=True)
-        .filter(Q(expires_at=None) | Q(expires_at__gt=now))
+        .filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+        .select_related("user")
         .first()
     )
-    if found is None or scope not in found.scopes:
-        return None
-    if found.last_used_at is None or found.last_used_at < now - timedelta(seconds=USE_SECONDS):
-        AccessToken.objects.filter(pk=found.pk).update(last_used_at=now)
-    return found.user_id
+
+
+def note_use(token: AccessToken) -> None:
+    """Store that a token was used just now, at most once a minute."""
+    now = timezone.now()
+    if token.last_used_at is None or token.last_used_at < now - timedelta(seconds=USE_SECONDS):
+        AccessToken.objects.filter(pk=token.pk).update(last_used_at=now)

@@ -47,17 +47,24 @@ class Answers:
 def store_dialogue(dialogue: Dialogue) -> Any:
     """A conversation of a user of its own, with the dialogue in it; the scope of a tool call."""
     from accounts.models import User
-    from chat.importers.pi import Session, SessionMessage
-    from chat.services.library.importing import import_session
+    from chat.importers.records import ImportedConversation, ImportedMessage
+    from chat.services.library.importing import store_conversation
     from chat.tools.scope import Scope
 
     user = User.objects.create(username=f"recall{User.objects.count()}")
     messages = [
-        SessionMessage(role, [{"type": "text", "text": text}], at=at)  # type: ignore[arg-type]
-        for role, text, at in dialogue.messages
+        ImportedMessage(
+            str(number),
+            str(number - 1) if number else None,
+            role,  # type: ignore[arg-type]
+            [{"type": "text", "text": text}],
+            at=at,
+        )
+        for number, (role, text, at) in enumerate(dialogue.messages)
     ]
-    conversation = import_session(user, Session(messages), title=dialogue.dataset)
-    return Scope(conversation.pk, user.pk)
+    dialogue_there = ImportedConversation("dialogue", messages, title=dialogue.dataset)
+    stored = store_conversation(user, "recall", dialogue_there)
+    return Scope(stored.conversation_id, user.pk)
 
 
 def ask_question(scope: Any, question: str) -> str:

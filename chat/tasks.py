@@ -6,12 +6,13 @@ from uuid import UUID
 from celery import Task, shared_task
 from celery.exceptions import Ignore
 
+from chat.jobs import import_process
 from chat.jobs.budget_mail import mail_budget_word
 from chat.jobs.push import push_answer
 from chat.jobs.summary import write_summary
 from chat.jobs.title import write_title
 from chat.queries import schema
-from chat.services.summary import gaps, preparations
+from chat.services.summary import gaps, preparations, records
 
 
 class CarefulTask(Task):
@@ -38,12 +39,14 @@ def use_pause(conversation_id: str, head: int) -> None:
 
 @shared_task(base=CarefulTask)
 def rebuild(conversation_id: str) -> None:
-    """Write the chapters that lost their text with a deleted message again, one after another."""
+    """Write the chapters that lost their text with a deleted message again, one after another, and
+    those of a record by rule whose owner has agreed."""
     if wait := gaps.find_wait(UUID(conversation_id)):
         rebuild.apply_async((conversation_id,), countdown=wait)
         return
     while (compaction_id := gaps.begin_rebuild(UUID(conversation_id))) is not None:
         if not write_summary(compaction_id):
+            records.decline_after_failure(compaction_id)
             break
 
 
@@ -63,3 +66,9 @@ def mail_budget(user_id: int | None, period: str, unit: str) -> None:
 def push_end(conversation_id: str, failed: bool) -> None:
     """Tell the browsers of a person that asked for it that an answer has ended."""
     push_answer(UUID(conversation_id), failed=failed)
+
+
+@shared_task(base=CarefulTask)
+def run_imports() -> None:
+    """Start the imports that wait, each in a process of its own."""
+    import_process.run_waiting()

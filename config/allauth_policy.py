@@ -30,7 +30,8 @@ ACCOUNT_REAUTHENTICATION_REQUIRED = True  # for whatever changes how somebody si
 ACCOUNT_RATE_LIMITS = {  # besides the defaults for signing in and the like
     "setup": "20/m/ip",
     "invitation": "20/m/ip",
-    "token": "60/m/key",  # uses of one person's access tokens
+    "token": "60/m/key",  # uses of one person's access tokens, other than for the API
+    "api": "600/m/key",  # requests of one person's programs
     "wrong_token": "60/m/ip",
 }
 SOCIALACCOUNT_ADAPTER = "accounts.oidc.adapter.SocialAccountAdapter"

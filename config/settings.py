@@ -98,9 +98,11 @@ INSTALLED_APPS = [
     "channels",
     "csp",
     "django_htmx",
+    "ninja",
 ]
 MIDDLEWARE = [
     "chat.web.health.answer_probes",  # before the check of the host
+    "chat.api.middleware.keep_to_form",  # before whatever reads a cookie, or refuses
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -296,6 +298,19 @@ SIGN_UP = read_sign_up(env, bool(MAIL), bool(OPENID_PROVIDER))
 # Of whom one is asked: nobody, administrators and operators, or everybody.
 REQUIRE_SECOND_FACTOR = env.str("REQUIRE_SECOND_FACTOR", "", ("", "staff", "all"))
 
+# --- Slack ----------------------------------------------------------------------------------------
+
+# Both or neither: threads of Slack can be linked with conversations. docs/slack.md says how.
+SLACK_BOT_TOKEN = env.secret("SLACK_BOT_TOKEN")
+SLACK_APP_TOKEN = env.secret("SLACK_APP_TOKEN")
+SLACK = bool(SLACK_BOT_TOKEN and SLACK_APP_TOKEN)
+if (SLACK_BOT_TOKEN or SLACK_APP_TOKEN) and not SLACK:
+    raise ImproperlyConfigured(
+        "Set both SLACK_BOT_TOKEN (xoxb-…) and SLACK_APP_TOKEN (xapp-…), or neither of them."
+    )
+# Where Slack's Web API is: another address is for tests.
+SLACK_API_URL = env.address("SLACK_API_URL") or "https://slack.com/api/"
+
 # --- Security -------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
@@ -324,6 +339,9 @@ PUSH_SERVICES = env.list(
 # By what they know the site: 32 random bytes in base64url. In the embedded profile it is made.
 VAPID_PRIVATE_KEY = env.secret("VAPID_PRIVATE_KEY")
 RETENTION_DAYS = env.int("RETENTION_DAYS", 0, least=0)  # without a message; 0: for ever
+# Files of imports until they are stored: of one person, and of all.
+IMPORT_MB = env.int("IMPORT_MB", 4_000, least=1)
+IMPORTS_MB = env.int("IMPORTS_MB", 20_000, least=1)
 
 HTTPS = env.bool("HTTPS", bool(PUBLIC_URL and PUBLIC_URL.is_https))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS

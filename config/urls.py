@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from chat.api.site import api
 from chat.web import (
     account,
     announcement,
@@ -12,6 +13,7 @@ from chat.web import (
     composer,
     conversation,
     exports,
+    imports,
     install,
     instructions,
     left,
@@ -22,8 +24,10 @@ from chat.web import (
     outline,
     printing,
     project,
+    queue,
     share,
     sidebar,
+    slack,
     summary,
     usage,
 )
@@ -45,6 +49,7 @@ version_paths = [
     path("instructions/", instructions.summary_instructions, name="summary_instructions"),
     path("left/", left.summary_left, name="summary_left"),
     path("again/", summary.summary_again, name="summary_again"),
+    path("record/", summary.summary_record, name="summary_record"),
     path("revert/", summary.summary_revert, name="summary_revert"),
     path("sources/", summary.summary_sources, name="summary_sources"),
 ]
@@ -55,6 +60,16 @@ project_paths = [
     path("export.zip", exports.project_export_zip, name="project_export"),
     path("files/", project.project_files, name="project_files"),
     path("files/<uuid:file>/", project.project_file_delete, name="project_file_delete"),
+]
+import_paths = [
+    path("", imports.imports, name="imports"),
+    path("pieces/<uuid:pk>/<int:file>/", imports.import_piece, name="import_piece"),
+    path("offers/<int:pk>/", imports.import_offer, name="import_offer"),
+    path("<uuid:pk>/", imports.import_job, name="import_job"),
+    path("<uuid:pk>/start/", imports.import_start, name="import_start"),
+    path("<uuid:pk>/cancel/", imports.import_cancel, name="import_cancel"),
+    path("<uuid:pk>/report.json", imports.import_report, {"form": "json"}, name="import_json"),
+    path("<uuid:pk>/report.csv", imports.import_report, {"form": "csv"}, name="import_csv"),
 ]
 settings_paths = [
     path("", settings_views.settings, name="settings"),
@@ -79,18 +94,20 @@ site_paths: list[URLPattern | URLResolver] = [
     path("c/<uuid:pk>/messages/number/<int:number>/", message.message_peek, name="message_peek"),
     path("c/<uuid:pk>/messages/at/<int:position>/", outline.message_at, name="message_at"),
     path("c/<uuid:pk>/messages/<int:message>/", include(message_paths)),
+    path("c/<uuid:pk>/queue/<int:queued>/", queue.queued_prompt, name="queued_prompt"),
     path("c/<uuid:pk>/outline/", outline.outline, name="outline"),
     path(
         "c/<uuid:pk>/outline/<int:after>/<int:before>/", outline.outline_turns, name="outline_turns"
     ),
     path(
-        "c/<uuid:pk>/export.md",
-        exports.conversation_export,
-        {"form": "markdown"},
-        name="export_markdown",
+        "c/<uuid:pk>/export.md", exports.conversation_export, {"form": "md"}, name="export_markdown"
     ),
     path(
         "c/<uuid:pk>/export.json", exports.conversation_export, {"form": "json"}, name="export_json"
+    ),
+    path("c/<uuid:pk>/export.zip", exports.conversation_export, {"form": "zip"}, name="export_zip"),
+    path(
+        "c/<uuid:pk>/export.html", exports.conversation_export, {"form": "html"}, name="export_html"
     ),
     path("c/<uuid:pk>/print/", printing.conversation_print, name="conversation_print"),
     path("c/<uuid:pk>/usage/", budgets.usage, name="usage"),
@@ -109,11 +126,13 @@ site_paths: list[URLPattern | URLResolver] = [
     path("c/<uuid:pk>/summary/<int:version>/", include(version_paths)),
     path("c/<uuid:pk>/shares/", share.shares, name="shares"),
     path("c/<uuid:pk>/shares/<uuid:share>/revoke/", share.share_revoke, name="share_revoke"),
+    path("c/<uuid:pk>/slack/", slack.conversation_slack, name="conversation_slack"),
     path("s/<uuid:pk>/", share.shared, name="shared"),
     path("s/<uuid:pk>/files/<uuid:file>/", share.shared_file, name="shared_file"),
     path("memories/", memory.memory_list, name="memories"),
     path("memories/<int:pk>/", memory.memory_edit, name="memory"),
     path("memories/proposals/<int:pk>/", memory.memory_proposal, name="memory_proposal"),
+    path("imports/", include(import_paths)),
     path("settings/", include(settings_paths)),
     path("projects/", project.project_list, name="projects"),
     path("projects/<uuid:pk>/", include(project_paths)),
@@ -129,6 +148,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path("account/data/export.zip", account.account_export, name="account_export"),
     path("account/delete/", account.account_delete, name="account_delete"),
     path("account/", include("allauth.urls")),
+    path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
 ]
 urlpatterns = [path(settings.BASE_PATH[1:], include(site_paths))]

@@ -81,6 +81,13 @@ class Server(DaphneServer):
             scope["extensions"] = {WRITE: protocol.write_text}
         return Context().run(super().create_application, protocol, scope)
 
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        """Daphne's; and the next part of an answer waits until its client has taken most of the
+        last ones. Daphne would keep all that a slow reader leaves in memory."""
+        await super().handle_reply(protocol, message)
+        if message.get("more_body") and (channel := protocol.channel):
+            await channel.wait_for_room()
+
     def run(self) -> None:
         self.connections: dict[Any, dict[str, Any]] = {}
         self.http_factory = Factory(self, self._uploads)

@@ -1,6 +1,7 @@
 """HTTP as daphne serves it, with limits: of a body before it is stored, and of every wait."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from contextvars import Context
 from functools import partial
@@ -15,13 +16,24 @@ from twisted.internet.protocol import connectionDone
 from twisted.web import http
 
 from server.connections import Connections, Places
-from server.limits import SMALL_BODY, BodyLimit, Uploads, find_most_connections
+from server.limits import SMALL_BODY, BodyLimit, Pass, Uploads, find_most_connections
 
 log = structlog.get_logger(__name__)
 
 # How long (s) a refused client is listened to, so that it can read the answer: if the connection
 # were closed while it still sends, the kernel would throw the answer away.
 LINGER = 5.0
+MOST_UNSENT = 256_000  # bytes of an answer that wait for its client
+ROOM_SECONDS = 0.05  # between two looks whether it has read
+# What the API calls refusals (`chat.api.errors`), by status.
+CODES = {
+    400: "bad_request",
+    401: "bad_token",
+    408: "too_slow",
+    413: "too_large",
+    431: "too_large",
+    503: "unavailable",
+}
 
 
 class Answering:
@@ -70,9 +82,14 @@ class LimitedRequest(Answering, WebRequest):
         super().connectionLost(reason)
         places.leave(self)
 
-    @property
-    def session_key(self) -> str:
-        return str(self.received_cookies.get(settings.SESSION_COOKIE_NAME.encode(), b""), "latin1")
+    def read(self, kind: Pass) -> str:
+        """What the request shows of a kind, good or not; "" for nothing."""
+        if kind is Pass.SESSION:
+            cookie = self.received_cookies.get(settings.SESSION_COOKIE_NAME.encode(), b"")
+            return str(cookie, "latin1")
+        values = self.requestHeaders.getRawHeaders(b"Authorization", [b""])
+        scheme, _, token = str(values[0], "latin1").partition(" ")
+        return token.strip() if scheme.lower() == "bearer" else ""
 
     @property
     def is_upgrade(self) -> bool:
@@ -90,6 +107,7 @@ class Channel(http.HTTPChannel):
     over = False  # whatever arrives now is ignored
     _alarm: Any = None
     _idle = False
+    _is_of_api = False  # what was asked for last
     _body_began = 0.0
     _unsent_before = 0
 
@@ -147,22 +165,24 @@ class Channel(http.HTTPChannel):
         self._connections.mark_working(self)
         request = self.requests[-1]
         request.parseCookies()
+        uploads: Uploads = self.factory.uploads
         path = str(self._path.split(b"?")[0], "latin1")
-        request.limit = self.factory.uploads.limit_body(path, session=bool(request.session_key))
+        self._is_of_api = uploads.is_of_api(path)
+        request.limit = uploads.limit_body(path, known=any(map(request.read, Pass)))
         if self.length == 0:
             super().allHeadersReceived()
         elif request.is_upgrade:
             self.refuse(400, "A request for a websocket must not have a body.")
         elif (self.length or 0) > request.limit.size:
             self.refuse_size(request.limit)
-        elif request.limit.signed_in and not request.session_key:
+        elif request.limit.needs and not request.read(request.limit.needs):
             self._refuse_stranger()
         else:
             super().allHeadersReceived()
             self._body_began = self.factory.reactor.seconds()
             self._expect(settings.BODY_GRACE_SECONDS, self._check_body)
-            if request.limit.signed_in:
-                self._check_session(request)
+            if request.limit.needs:
+                self._check_pass(request, request.limit.needs)
 
     def rawDataReceived(self, data: bytes) -> None:
         if not self.over:
@@ -211,30 +231,48 @@ class Channel(http.HTTPChannel):
         else:
             self.transport.abortConnection()
 
+    async def wait_for_room(self) -> None:
+        """Wait while the client has much to read; one that reads nothing for long is given up."""
+        unsent = count_unsent(self.transport)
+        read_at = self.factory.reactor.seconds()
+        while not self.over and unsent > MOST_UNSENT:
+            await asyncio.sleep(ROOM_SECONDS)
+            before, unsent = unsent, count_unsent(self.transport)
+            if unsent < before:
+                read_at = self.factory.reactor.seconds()
+            elif self.factory.reactor.seconds() - read_at > settings.IDLE_SECONDS:
+                self.cut_off()
+
     # --- Who may upload ---
 
-    def _check_session(self, request: LimitedRequest) -> None:
-        """Read on only if the database knows the session. The reactor does not wait for the
-        answer."""
+    def _check_pass(self, request: LimitedRequest, needs: Pass) -> None:
+        """Read on only if the database knows the session, or the token. The reactor does not wait
+        for the answer."""
         self._networkProducer.pauseProducing()
-        task = asyncio.ensure_future(self.factory.uploads.find_user(request.session_key))
-        task.add_done_callback(partial(self._session_checked, request))
+        find_user = self.factory.uploads.find_user[needs]
+        task = asyncio.ensure_future(find_user(request.read(needs)))
+        task.add_done_callback(partial(self._pass_checked, request))
 
-    def _session_checked(self, request: LimitedRequest, task: "asyncio.Task[int | None]") -> None:
+    def _pass_checked(self, request: LimitedRequest, task: "asyncio.Task[int | None]") -> None:
         # A small body may have come in one piece with its header: then Django looks itself.
         if self.over or self._handlingRequest or request not in self.requests:
             return
         if error := task.exception():
-            log.error("session not checked", exc_info=error)
-            self.refuse(503, "The server cannot look up your session. Try again in a moment.")
+            log.error("session or token not checked", exc_info=error)
+            self.refuse(503, "The server cannot look up who you are. Try again in a moment.")
         elif task.result() is not None:
             self._networkProducer.resumeProducing()
         else:
             self._refuse_stranger()
 
     def _refuse_stranger(self) -> None:
-        """To the sign-in page, where Django would send them after the whole body."""
-        self.refuse(302, "Sign in first.", ("Location", reverse(settings.LOGIN_URL)))
+        """To the sign-in page, where Django would send them after the whole body; a program is told
+        which token it needs."""
+        if self.requests[-1].limit.needs is Pass.TOKEN:
+            words = "This needs an access token in the header Authorization (Bearer ev_…)."
+            self.refuse(401, words, ("WWW-Authenticate", 'Bearer realm="Everlong"'))
+        else:
+            self.refuse(302, "Sign in first.", ("Location", reverse(settings.LOGIN_URL)))
 
     # --- Refusals ---
 
@@ -247,11 +285,18 @@ class Channel(http.HTTPChannel):
             return
         self.over = True
         self._connections.mark_working(self)
-        self.transport.write(make_refusal(status, words, *headers))
+        make = make_refusal_of_api if self._is_of_api else make_refusal
+        self.transport.write(make(status, words, *headers))
         self._networkProducer.resumeProducing()
         self._networkProducer.unregisterProducer()
         self.transport.loseWriteConnection()
         self._expect(LINGER, self.transport.abortConnection)
+
+
+def make_refusal_of_api(status: int, words: str, *headers: tuple[str, str]) -> bytes:
+    """The same in the form of the API's errors."""
+    body = json.dumps({"error": {"code": CODES.get(status, CODES[400]), "message": words}})
+    return make_refusal(status, body, ("Content-Type", "application/json"), *headers)
 
 
 def make_refusal(status: int, words: str, *headers: tuple[str, str]) -> bytes:

@@ -39,6 +39,7 @@ from agent.compaction.instructions.named import Named
 from agent.compaction.instructions.pins import Pin
 from agent.compaction.plan import apply_compaction, render_chapters
 from agent.compaction.policy import Method, Reason
+from agent.compaction.writing.by_rule import record_by_rule
 from agent.compaction.writing.choice import (
     MOST_REJECTED,
     Choice,
@@ -81,7 +82,7 @@ async def summarise(job: Job) -> WrittenSummary:
     Raises SummaryRejected where there is nothing to read, or every method failed and no extract is
     wanted: switched off, or nobody waits and the next reply tries again.
     """
-    result = await _write(job)
+    result = await _record_and_write(job)
     if job.chapters:
         _, ended = split_current_work(keep_own_work(job.chapters[-1]).text)
         result.findings.ended = [each.text for each in list_statements(ended)]
@@ -93,7 +94,24 @@ async def summarise(job: Job) -> WrittenSummary:
 async def rewrite(job: Job) -> WrittenSummary:
     """A chapter of messages that a summary covers already, after `job.chapters`, those before it:
     the last one of the result. Raises SummaryRejected as `summarise` does."""
-    return await _write(job)
+    return await _record_and_write(job, chapters=1)
+
+
+async def _record_and_write(job: Job, *, chapters: int | None = None) -> WrittenSummary:
+    """What came from elsewhere by rule, in so many chapters at most, and what was said since as
+    usual."""
+    elsewhere = job.elsewhere
+    if not elsewhere:
+        return await _write(job)
+    recorded = await record_by_rule(job, elsewhere, most=chapters)
+    if job.is_by_rule:
+        result = WrittenSummary(recorded, Method.EXTRACT, Reason.NOT_AGREED)
+        result.findings += _find_unread(job)
+    else:
+        result = await _write(replace(job.without_elsewhere(), chapters=recorded))
+    tokens = sum(job.context.limits.factor.apply(message.tokens) for message in elsewhere)
+    result.by_rule = {"messages": len(elsewhere), "tokens": tokens}
+    return result
 
 
 async def _write(job: Job) -> WrittenSummary:

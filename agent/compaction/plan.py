@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
+from math import inf
 
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.rendering import render_summary
@@ -76,6 +77,16 @@ def plan_compaction(
         cut = max(cut, _start_of_fitting_rounds(messages, policy, limits, room))
     enough = sum(bool(message.blocks) for message in messages[:cut]) >= 2
     return Plan(messages[:cut], messages[cut:]) if enough else None
+
+
+def plan_record(messages: Sequence[AgentMessage], limits: Limits, room: RealTokens) -> Plan | None:
+    """Cut as for a summary, with recent messages of at most `room` tokens. An exchange that alone
+    is larger is summarised too, unless it waits for its answer."""
+    cut = _start_of_recent(messages, limits, 0, room, room, inf)
+    too_large = sum_sent_tokens(messages[cut:], limits) > room
+    if too_large and messages and messages[-1].role == "assistant":
+        cut = len(messages)
+    return Plan(messages[:cut], messages[cut:]) if cut else None
 
 
 def find_protected_first(context: Context, policy: Policy) -> AgentMessage | None:

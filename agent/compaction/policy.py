@@ -77,6 +77,7 @@ class Reason(StrEnum):
     PRICE = "price"
     FAILURE = "failure"
     TIME_UP = "time up"
+    NOT_AGREED = "not agreed"
 
 
 REASON_WORDS: dict[str, str] = {
@@ -89,6 +90,9 @@ REASON_WORDS: dict[str, str] = {
     Reason.PRICE: gettext_noop("It costs less."),
     Reason.FAILURE: gettext_noop("The way before it failed."),
     Reason.TIME_UP: gettext_noop("The time that anybody waits for a summary was up."),
+    Reason.NOT_AGREED: gettext_noop(
+        "It came from elsewhere, and its owner has not agreed to the price of having it read."
+    ),
 }
 # What a site can set.
 METHODS = tuple(method for method in Method if method != Method.EDITED)

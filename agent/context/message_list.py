@@ -71,6 +71,25 @@ class MessageList(tuple[AgentMessage, ...]):
         return longer
 
 
+def find_turn_starts(messages: Sequence[AgentMessage]) -> list[int]:
+    """Where turns begin: with prompts, but not those that came with results of tools, or after
+    them: these were said while their turn ran."""
+    return [
+        index
+        for index, message in enumerate(messages)
+        if message.is_prompt and not _follows_results(messages, index)
+    ]
+
+
+def _follows_results(messages: Sequence[AgentMessage], index: int) -> bool:
+    """Whether what the user's side says up to a message, since the assistant's, holds results."""
+    while index >= 0 and messages[index].role == "user":
+        if messages[index].holds_tool_results:
+            return True
+        index -= 1
+    return False
+
+
 def starts_within_turn(messages: Sequence[AgentMessage]) -> bool:
     """Whether messages begin with the rounds of a turn whose prompt comes before them, or hold no
     prompt at all. Their prompt is sent with them for as long as they are: the prompt cache holds

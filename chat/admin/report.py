@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.db.models import Model
 from django.urls import reverse
 from django.utils import formats, timezone
@@ -12,7 +13,7 @@ from accounts.models import User
 from chat.admin.base import list_url
 from chat.html.figures import format_money
 from chat.html.spending import format_spent
-from chat.models import Compaction, Conversation, Turn
+from chat.models import Compaction, Conversation, SlackConnection, Turn
 from chat.queries.site import SLOW_SECONDS, FaultyDay, Use, load_days, load_use
 from spending.queries import load_held
 
@@ -32,6 +33,7 @@ def site_report(user: User) -> dict[str, Any]:
     return {
         "use": [_describe_use(use) for use in load_use()],
         "held": held.calls and format_money(held.dollars),
+        "slack": settings.SLACK and SlackConnection.objects.first(),
         "days": [_describe_day(day, worst) for day in days if day.faults],
         "days_count": len(days),
         "slow": SLOW_SECONDS,

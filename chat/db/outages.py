@@ -1,5 +1,5 @@
-"""Services that this site can do without for a while: the cache, the channel layer, the task queue
-and, while answers wait in memory, the database.
+"""Services that this site can do without for a while: the cache, the channel layer, the task queue,
+Slack and, while answers wait in memory, the database.
 
 Each outage is logged when it begins and when it ends, not at every call; `/metrics` shows it."""
 
@@ -19,6 +19,7 @@ class Service(StrEnum):
     CHANNEL_LAYER = "channel_layer"
     TASK_QUEUE = "task_queue"
     DATABASE = "database"
+    SLACK = "slack"
 
 
 class Outage:
@@ -67,4 +68,5 @@ CACHE = Outage(Service.CACHE, "this process keeps its own")
 LAYER = Outage(Service.CHANNEL_LAYER, "events reach the tabs of this process only")
 QUEUE = Outage(Service.TASK_QUEUE, "no compactions and no titles")
 DATABASE = Outage(Service.DATABASE, "answers are kept in memory")
-ALL = (CACHE, LAYER, QUEUE, DATABASE)
+SLACK = Outage(Service.SLACK, "threads of Slack hear later of what is written")
+ALL = (CACHE, LAYER, QUEUE, DATABASE, SLACK)

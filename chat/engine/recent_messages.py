@@ -229,12 +229,14 @@ def _find_imported(rows: Sequence[Message]) -> int:
 
 
 def find_pauses(rows: Sequence[Message]) -> list[float]:
-    """Seconds from the end of each turn to what the user said next; imported messages have no
-    turn."""
+    """Seconds from the end of each turn to what the user said next, but not to what was said while
+    it ran; imported messages have no turn."""
     return [
         (row.created_at - (before.turn_ended_at or before.created_at)).total_seconds()
         for before, row in pairwise(rows)
-        if row.role == Message.Role.USER and to_agent_message(row).is_prompt
+        if row.role == Message.Role.USER
+        and to_agent_message(row).is_prompt
+        and (row.turn_id is None or row.turn_id != before.turn_id)
     ]
 
 

@@ -11,6 +11,7 @@ from agent.compaction.policy import Method, Origin, Reason, Trigger
 from agent.errors import ErrorCode
 from chat.html.figures import format_tokens
 from chat.models import Compaction
+from chat.queries.records import count_by_rule
 
 SAID = 200  # characters of what a server said
 
@@ -74,7 +75,7 @@ def is_stopgap(compaction: Compaction) -> bool:
     """Whether a summary was written by rule because no model could: a model may do better now."""
     return (
         compaction.method == Method.EXTRACT
-        and compaction.method_reason != Reason.BY_SETTING
+        and compaction.method_reason not in (Reason.BY_SETTING, Reason.NOT_AGREED)
         and bool(compaction.summary)
     )
 
@@ -84,7 +85,8 @@ def explain_compaction(compaction: Compaction) -> str:
     was not written, left out of it or is no longer sent; else ""."""
     by_rule = compaction.method == Method.EXTRACT
     explain = (_explain_rule,) if by_rule else (_explain_way, _explain_unread, _explain_unwritten)
-    sentences = (each(compaction) for each in (*explain, _explain_cut, _explain_left))
+    always = (_explain_record, _explain_cut, _explain_left)
+    sentences = (each(compaction) for each in (*explain, *always))
     return " ".join(filter(None, sentences))
 
 
@@ -123,8 +125,37 @@ def _find_cause(failures: Sequence[StoredFailure]) -> StoredFailure:
     return (tried or list(failures))[-1]
 
 
+def _explain_record(compaction: Compaction) -> str:
+    """What came from elsewhere and no model has read."""
+    left, total = count_by_rule(compaction), len(compaction.chapters)
+    if not left:
+        return ""
+    if left < total:
+        return ngettext(
+            "{left} of {total} chapters is a record by rule: it has openings of messages, exact "
+            "values and standing instructions. No model has read what it stands for; search finds "
+            "all of it.",
+            "{left} of {total} chapters are a record by rule: they have openings of messages, "
+            "exact values and standing instructions. No model has read what they stand for; search "
+            "finds all of it.",
+            left,
+        ).format(left=left, total=total)
+    covered = compaction.audit.get("by_rule") or {}
+    messages = covered.get("messages") or compaction.messages
+    return ngettext(
+        "A record by rule; nothing was spent. No model has read its {messages} message ({tokens} "
+        "tokens): it has openings, exact values and standing instructions. Search finds all of it.",
+        "A record by rule; nothing was spent. No model has read its {messages} messages ({tokens} "
+        "tokens): it has openings, exact values and standing instructions. Search finds all of "
+        "them.",
+        messages,
+    ).format(messages=messages, tokens=format_tokens(covered.get("tokens") or 0))
+
+
 def _explain_rule(compaction: Compaction) -> str:
     """In one sentence: a summary that no model wrote is no more than a stopgap."""
+    if compaction.method_reason == Reason.NOT_AGREED:
+        return ""
     messages = compaction.audit.get("unread_messages") or compaction.messages
     values: dict[str, Any] = {"messages": messages}
     values["tokens"] = format_tokens(compaction.audit.get("unread_tokens") or 0)

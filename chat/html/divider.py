@@ -30,9 +30,11 @@ from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
 from chat.html.folded_quotes import mark_quotes, show_quotes
 from chat.html.markdown import render_markdown
+from chat.html.record_words import describe_offer
 from chat.html.render_budget import RenderBudget
 from chat.html.summarised import CHAPTER_RANGE
 from chat.models import Compaction, Message
+from chat.queries.records import find_offer
 from chat.queries.summary_versions import read_chapters
 
 # How the audit marks a bullet: at its end, after a space, which an attribute cannot hold.
@@ -47,10 +49,10 @@ _LEFT_OUT = re.compile(re.escape(PINS_LEFT_OUT).replace(re.escape("{count}"), r"
 def render_divider(compaction: Compaction) -> str:
     """The divider of a completed compaction, with its summary folded inside. Its actions are shown
     by CSS, for the newest divider only."""
-    note = explain_compaction(compaction)
+    note, offer = explain_compaction(compaction), find_offer(compaction)
     # A version hardly ever changes, and its summary takes a while.
     quotes = [chapter.get("quotes") for chapter in compaction.chapters]
-    state = f"{compaction.finished_at}:{note}:{compaction.summary}:{quotes}"
+    state = f"{compaction.finished_at}:{note}:{offer}:{compaction.summary}:{quotes}"
     checksum = crc32(state.encode("utf-8", "replace"))
     key = kept.make_key(compaction.conversation_id, f"divider:{compaction.pk}:{checksum}")
     if html := cache.get(key):
@@ -74,6 +76,7 @@ def render_divider(compaction: Compaction) -> str:
             "occasion": name_occasion(compaction),
             "note": note,
             "again": is_stopgap(compaction),
+            "offer": describe_offer(offer) if offer else None,
             "parts": parts,
             "left": len(list_unsent(read_chapters(compaction))),
             "several": sum(part["kind"] == "chapter" for part in parts) > 1,

@@ -106,7 +106,8 @@ class _Folded:
         part = node.value
         calls = tuple(_Call(b["id"], b["name"]) for b in part.blocks if b["type"] == "tool_use")
         message = _open_message(end, "assistant")
-        if message and (not _has_calls(message.blocks) or _is_calls(part.blocks)):
+        ended_well = message is not None and message.status == "complete"
+        if message and ended_well and (not _has_calls(message.blocks) or _is_calls(part.blocks)):
             _extend(message, node)
         else:
             message = self._begin(node, end, node.id, "assistant")

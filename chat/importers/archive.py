@@ -111,7 +111,7 @@ class Archive:
         file with one value after the other. One that is nested too deeply comes as Unreadable.
         Raises BrokenArchive where the file is no JSON from there on, or an element too large."""
         with member.open() as stream:
-            source = _Bounded(stream, self.limits, member.label)
+            source = Bounded(stream, self.limits, member.label)
             found = ijson.items(source, prefix, use_float=True, multiple_values=several)
             while True:
                 try:
@@ -238,7 +238,7 @@ class _Reader(io.RawIOBase):
         super().close()
 
 
-class _Bounded:
+class Bounded:
     """The bytes of a JSON file for ijson, without a mark of UTF-8, which it does not take. Between
     two elements there are no more than the limits allow: of bytes, and of signs that begin a value,
     which may need 40 times as much memory as they have bytes."""

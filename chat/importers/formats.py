@@ -29,7 +29,7 @@ class Format(Protocol):
         """Everything in the archive, one by one; memory for one conversation at a time."""
 
 
-MODULES = ("everlong", "chatgpt", "claude_ai", "open_webui", "librechat", "sharegpt")
+MODULES = ("everlong", "chatgpt", "claude_ai", "open_webui", "librechat", "sharegpt", "pi_sessions")
 FORMATS: list[Format] = [
     cast(Format, import_module(f"chat.importers.{name}"))
     for name in MODULES

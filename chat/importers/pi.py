@@ -10,10 +10,11 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
 from agent.messages import Block, Role, sanitise
+from chat.importers.trees import read_time
 
 Entry = dict[str, Any]
 
@@ -71,19 +72,12 @@ class Session:
 def parse_session(lines: Iterable[bytes]) -> Session:
     """Read a session; broken lines and unknown content are left out and reported."""
     session = Session()
-    entries: list[tuple[int, Entry]] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            entries.append((number, _entry(line)))
-        except BrokenLine as broken:
-            session.problems.append(Problem(number, str(broken)))
+    entries = list_entries(lines, session.problems)
     for number, entry in _branch(entries):
         if entry.get("type") != "message":
             continue
         try:
-            message, left_out = _message(entry)
+            message, left_out = read_message(entry)
         except BrokenLine as broken:
             session.problems.append(Problem(number, str(broken)))
             continue
@@ -94,6 +88,19 @@ def parse_session(lines: Iterable[bytes]) -> Session:
         else:
             session.messages.append(message)
     return session
+
+
+def list_entries(lines: Iterable[bytes], problems: list[Problem]) -> list[tuple[int, Entry]]:
+    """With the number of its line."""
+    entries: list[tuple[int, Entry]] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            entries.append((number, _entry(line)))
+        except BrokenLine as broken:
+            problems.append(Problem(number, str(broken)))
+    return entries
 
 
 def _entry(line: bytes) -> Entry:
@@ -127,7 +134,7 @@ def _branch(entries: Sequence[tuple[int, Entry]]) -> Sequence[tuple[int, Entry]]
 # --- Messages -------------------------------------------------------------------------------------
 
 
-def _message(entry: Entry) -> tuple[SessionMessage, list[str]]:
+def read_message(entry: Entry) -> tuple[SessionMessage, list[str]]:
     """A message, and what of its content was left out."""
     raw = entry.get("message")
     if not isinstance(raw, dict):
@@ -146,7 +153,7 @@ def _message(entry: Entry) -> tuple[SessionMessage, list[str]]:
             raise BrokenLine(f"the role {str(other)[:40]!r} is unknown")
     if not message.blocks and message.role == "user":
         raise BrokenLine("a message without content")
-    message.at = _time(raw.get("timestamp")) or _time(entry.get("timestamp"))
+    message.at = read_time(raw.get("timestamp")) or read_time(entry.get("timestamp"))
     return message, left_out
 
 
@@ -260,14 +267,3 @@ def _text(text: str) -> Block:
 def _tool_id(value: Any) -> str:
     """The API takes letters, digits, `_` and `-`; other APIs' ids have more."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", str(value)) or "none"
-
-
-def _time(value: Any) -> datetime | None:
-    """From milliseconds since the epoch or ISO 8601."""
-    try:
-        if isinstance(value, int | float):
-            return datetime.fromtimestamp(value / 1000, UTC)
-        moment = datetime.fromisoformat(str(value))
-    except (ValueError, OverflowError, OSError):
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

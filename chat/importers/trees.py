@@ -150,8 +150,6 @@ def read_time(value: Any) -> datetime | None:
         seconds = _read_seconds(value)
     except (ValueError, OverflowError):
         return None
-    if seconds >= MILLISECONDS_FROM:
-        seconds /= 1000
     if not (math.isfinite(seconds) and 0 < seconds < LATEST):
         return None
     return datetime.fromtimestamp(seconds, UTC)
@@ -160,10 +158,9 @@ def read_time(value: Any) -> datetime | None:
 def _read_seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return math.nan
-    if not isinstance(value, str):
-        return float(value)
     try:
-        return float(value)
+        number = float(value)
     except ValueError:
-        moment = datetime.fromisoformat(value.strip())
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        moment = datetime.fromisoformat(str(value).strip())
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return number / 1000 if number >= MILLISECONDS_FROM else number

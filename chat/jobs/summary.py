@@ -17,7 +17,7 @@ from agent.compaction.failures import SummaryRejected, list_failures
 from agent.compaction.policy import BACKGROUND, Origin
 from agent.compaction.writing.job import Job, WrittenSummary
 from agent.context.assemble import Context, assemble
-from agent.engine import CompactedContext, rewrite_chapter, run_compaction
+from agent.engine import CompactedContext, Count, rewrite_chapter, run_compaction
 from agent.errors import AgentError
 from agent.model.client import Client
 from chat.db.threads import UNAVAILABLE, in_db, run_long
@@ -81,13 +81,22 @@ async def ask_for_summary(
     task: compaction_jobs.SummaryTask,
 ) -> CompactedContext | WrittenSummary:
     """The new version, or the chapter that is written again; not stored yet."""
-    where, where_written = await in_db(_load_endpoints, task)
     ledger = JobLedger(compaction_jobs.describe_calls(task))
+    if task.is_by_rule:  # no server need be there
+        job = await in_db(_make_job, task)
+        return await _while_wanted(task.compaction.pk, _write(task, job), ledger)
+    where, where_written = await in_db(_load_endpoints, task)
     new_client = partial(model_server.new_client, owner_id=task.state.conversation.owner_id)
     own = new_client(where)
     writer = own if where_written == where else new_client(where_written)
     try:
-        work = _write(task, own, writer, ledger)
+        job = await in_db(_make_job, task)
+        job = replace(
+            job,
+            ask=lambda request: writer.complete(request, ledger),
+            ask_own=lambda request: own.complete(request, ledger),
+        )
+        work = _write(task, job, partial(_count, own, ledger))
         return await _while_wanted(task.compaction.pk, work, ledger)
     finally:
         await own.close()
@@ -101,26 +110,25 @@ def _load_endpoints(task: compaction_jobs.SummaryTask) -> tuple[Endpoint, Endpoi
     return own, model_server.load_writer_endpoint(task.compaction.model)
 
 
-async def _write(
-    task: compaction_jobs.SummaryTask, own: Client, writer: Client, ledger: JobLedger
-) -> CompactedContext | WrittenSummary:
-    async def count(context: Context) -> int | None:
-        request = assemble(context)
-        counted = await own.count_tokens(request, ledger.of_kind(ModelCall.Kind.COUNT))
-        if counted is None and settings.COUNT_BY_PROBE:
-            return await own.probe(request, ledger.of_kind(ModelCall.Kind.PROBE))
-        return counted
+async def _count(own: Client, ledger: JobLedger, context: Context) -> int | None:
+    request = assemble(context)
+    counted = await own.count_tokens(request, ledger.of_kind(ModelCall.Kind.COUNT))
+    if counted is None and settings.COUNT_BY_PROBE:
+        return await own.probe(request, ledger.of_kind(ModelCall.Kind.PROBE))
+    return counted
 
-    job = await in_db(_make_job, task, own, writer, ledger)
+
+async def _write(
+    task: compaction_jobs.SummaryTask, job: Job, count: Count | None = None
+) -> CompactedContext | WrittenSummary:
     if task.compaction.origin == Origin.REBUILT:
         return await rewrite_chapter(job)
     # Messages may have come since the row was written; a rewrite starts from more than there is.
     return await run_compaction(job, before=task.compaction.tokens_before, count=count)
 
 
-def _make_job(
-    task: compaction_jobs.SummaryTask, own: Client, writer: Client, ledger: JobLedger
-) -> Job:
+def _make_job(task: compaction_jobs.SummaryTask) -> Job:
+    """Without the clients that it is done with."""
     state, compaction = task.state, task.compaction
 
     # Of a summary whose middle is written again, what comes later would only mislead.
@@ -132,8 +140,6 @@ def _make_job(
     seconds = state.policy.deadline_seconds
     return replace(
         job,
-        ask=lambda request: writer.complete(request, ledger),
-        ask_own=lambda request: own.complete(request, ledger),
         edited=task.edited,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
         read=lambda ids: in_db(attachment_contents.read_files, ids),

@@ -45,7 +45,7 @@ from chat.models.notices import Notice
 from chat.services.people.budgets import make_failure
 from chat.services.site import model_profiles
 from chat.services.summary import preparations
-from chat.services.turns import requests, rounds, turns
+from chat.services.turns import queue_sending, requests, rounds, turns
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.requests import AnswerStart
 from chat.tools import mcp
@@ -68,16 +68,22 @@ MARGIN = 0.95  # of the share that it names: what is left out is only estimated
 
 class AnswerSteps:
     """One answer: the steps that `agent.loop.converse` drives. `begun` is its first request;
-    `count_answers` tells how many answers run."""
+    `count_answers` tells how many answers run, `may_be_steered` whether its user may have said
+    something that is to go in between two rounds."""
 
     def __init__(
-        self, live: LiveTurn, begun: AnswerStart, count_answers: Callable[[], int]
+        self,
+        live: LiveTurn,
+        begun: AnswerStart,
+        count_answers: Callable[[], int],
+        may_be_steered: Callable[[], bool],
     ) -> None:
         self._live = live
         self._first_request: AnswerStart | None = begun
         if begun.call:
             live.ledger.take(begun.call)
         self._count_answers = count_answers
+        self._may_be_steered = may_be_steered
         self._raw_request = RawTokens(0)
         self._owner_id = begun.turn.conversation.owner_id
         self._container = ""
@@ -158,6 +164,8 @@ class AnswerSteps:
         live = self._live
         opening, self._first_request = self._first_request, None
         if opening is None:
+            if self._may_be_steered():
+                await in_db_with_retries(queue_sending.put_in_between, live.turn_id)
             opening = await self._open_next_request()
         if not self._tools_listed:
             self._tools_listed = True

@@ -24,7 +24,7 @@ from chat.db.outages import DATABASE, LAYER
 from chat.db.rows import read_values
 from chat.db.threads import MISFIT, UNAVAILABLE, explain_unavailable, in_db
 from chat.errors import RefusalCode, Refused
-from chat.live import consent, snapshot
+from chat.live import consent, queue_frames, snapshot
 from chat.live.admission import Sender
 from chat.live.outbox import Outbox
 from chat.live.peers import decide_elsewhere, stop_elsewhere
@@ -47,6 +47,7 @@ from chat.protocol.frames import (
     DecideCall,
     Frame,
     Ping,
+    QueueFrame,
     SendMessage,
     StopTurn,
     Sync,
@@ -281,6 +282,16 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                     raise Refused(RefusalCode.NOTHING_TO_STOP, gettext("No compaction is running."))
             case Sync():
                 await self._send_snapshot()
+            case _:
+                await self._change_queue(frame)
+
+    async def _change_queue(self, frame: QueueFrame) -> None:
+        zone = read_zone(self.scope["cookies"])
+        sent = await in_db(queue_frames.handle, self.user, self.conversation_id, frame, zone)
+        if sent:  # a repeat of what is a message by now
+            await self._send_snapshot()
+            await self._tell(await in_db(self._stored, sent))
+        runner.queue.wake(self.conversation_id)
 
     async def _send_message(self, frame: SendMessage) -> None:
         store = branches.send_as_branch if frame.as_branch else requests.send_message

@@ -42,7 +42,7 @@ async def _enqueue_what_follows(live: LiveTurn, state: RequestState) -> None:
         await enqueue(tasks.suggest_title, str(conversation_id))
     if prepared := await in_db(preparations.prepare_if_due, state):
         await hand_over(prepared)
-    elif gaps.has_gap(state):
+    elif gaps.has_gap(state) or state.conversation.record_agreed_at:
         await asyncio.to_thread(ask_for_rebuild, conversation_id)
     elif pause := preparations.find_pause(state):
         head, seconds = pause

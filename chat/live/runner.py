@@ -36,6 +36,7 @@ from chat.live.draining import settle
 from chat.live.follow_up import follow_up
 from chat.live.live_turn import LiveTurn
 from chat.live.peers import listen_to_peers
+from chat.live.queue import PromptQueue
 from chat.live.waiting import wait_for_compaction
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice, notice_text
@@ -75,6 +76,7 @@ class Runner:
         self.holder = f"{socket.gethostname()[:30]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self.draining = False
         self.admission = Admission()
+        self.queue = PromptQueue(self.begin, self.holder)
         self._live: dict[UUID, LiveTurn] = {}
         self._unended = 0
         self._watching: asyncio.Task[None] | None = None
@@ -121,7 +123,8 @@ class Runner:
         live = LiveTurn(turn.pk, turn.conversation_id, turn.kind)
         self._live[turn.conversation_id] = live
         if isinstance(begun, AnswerStart):
-            work = AnswerSteps(live, begun, lambda: len(self._live)).run()
+            may_be_steered = partial(self.queue.may_hold, turn.conversation_id)
+            work = AnswerSteps(live, begun, lambda: len(self._live), may_be_steered).run()
         else:
             work = self._compact(begun.compaction_id)
         leases.keeper.hold(Turn, turn.pk)
@@ -187,6 +190,7 @@ class Runner:
             leases.keeper.release(Turn, live.turn_id)
             if self._live.get(live.conversation_id) is live:
                 del self._live[live.conversation_id]
+            self.queue.note_end(live.conversation_id)
 
     @staticmethod
     def _with_estimate(live: LiveTurn, ending: TurnOutcome) -> TurnOutcome:

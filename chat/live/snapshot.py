@@ -55,6 +55,7 @@ def _stored(conversation_id: UUID, user: User) -> tuple[Snapshot, Turn | None]:
         usage=from_rows.context_usage(state),
         questions="".join(map(render_proposal, memories.list_proposals_of(state.conversation))),
         budget=read_budget_line(user),
+        queue=from_rows.queue_changed(conversation_id),
     )
     return event, turn
 

@@ -6,10 +6,13 @@ import asyncio
 import structlog
 from django.conf import settings
 
+from chat import tasks
 from chat.db.outages import DATABASE
 from chat.db.scrubbing import scrubbing
 from chat.db.threads import RETRY_SECONDS, UNAVAILABLE, in_db
+from chat.live.enqueuing import put_in_queue
 from chat.queries import schema
+from chat.services.library import import_jobs
 from chat.services.turns import leases, sweep
 from spending.budgets import repair_counters
 
@@ -49,6 +52,8 @@ def _look_and_sweep() -> float:
     wait = sweep.seconds_to_next()
     if ended := sweep.sweep():
         log.info("swept", ended=ended)
+    if import_jobs.is_any_waiting():  # its task got lost, or the import before it died
+        put_in_queue(tasks.run_imports)
     return wait if scrubbing.work() else min(wait, SCRUB_AGAIN)
 
 

@@ -18,6 +18,13 @@ from chat.models.provider import Provider
 from chat.models.queued_prompt import QueuedPrompt
 from chat.models.search_entry import SearchEntry
 from chat.models.share import Share
+from chat.models.slack import (
+    SlackConnection,
+    SlackEvent,
+    SlackMessage,
+    SlackPost,
+    SlackThread,
+)
 from chat.models.turn import Turn
 
 __all__ = [
@@ -41,5 +48,10 @@ __all__ = [
     "QueuedPrompt",
     "SearchEntry",
     "Share",
+    "SlackConnection",
+    "SlackEvent",
+    "SlackMessage",
+    "SlackPost",
+    "SlackThread",
     "Turn",
 ]

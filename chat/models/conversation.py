@@ -45,10 +45,16 @@ class Conversation(models.Model):
     deleted_at = models.DateTimeField(
         null=True,
         blank=True,
-        help_text="By its owner, who can restore it until a sweep removes it.",
+        help_text="By its owner, who can restore it until a sweep removes it. In the future: an "
+        "import is storing it, and the sweep removes it then if it never arrives.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now_add=True, help_text="The last message.")
+    imported_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When messages came with an import last: retention counts from then on.",
+    )
 
     compressed_context = models.TextField(
         null=True, blank=True, help_text="Exactly the text that is injected into the system prompt."
@@ -134,6 +140,15 @@ class Conversation(models.Model):
     )
 
     compactions_completed = models.PositiveIntegerField(default=0)
+    record_through = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Up to this number the messages came from elsewhere, and are recorded by rule "
+        "until their owner agrees that a model reads them; 0: none.",
+    )
+    record_agreed_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when a model may read them."
+    )
 
     objects = ConversationSet.as_manager()
 

@@ -4,6 +4,7 @@ import uuid
 
 from django.conf import settings
 from django.db import models
+from django.urls import reverse
 
 from chat.models.conversation import Conversation
 from chat.models.message import Message
@@ -53,9 +54,23 @@ class ImportJob(models.Model):
                 name="import_active",
             ),
         ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner"],
+                condition=models.Q(status__in=("uploading", "queued", "running")),
+                name="one_active_import",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"import {self.pk} ({self.status})"
+
+    @property
+    def is_active(self) -> bool:
+        return self.status in self.ACTIVE
+
+    def get_absolute_url(self) -> str:
+        return reverse("import_job", args=[self.pk])
 
 
 class ImportFile(models.Model):
@@ -91,8 +106,9 @@ class ImportOffer(models.Model):
 
 class Origin(models.Model):
     """Where something came from: the same file again adds only what is new. `account` is the
-    export's own name of whose it was, "" where it has none. One without a target stands for what
-    was deleted here since: it does not come back."""
+    export's own name of whose it was, "" where it has none. It goes with its conversation or
+    project: what was deleted here for good leaves no trace, and another import brings it back. A
+    message that was deleted does not come back: its `MessageOrigin` stays."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     format = models.CharField(max_length=20, help_text="Such as chatgpt: see chat.importers.")

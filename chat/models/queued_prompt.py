@@ -8,14 +8,22 @@ from chat.models.message import Message
 
 
 class QueuedPrompt(models.Model):
-    """A message that is not sent yet. Those of a conversation go out one after the other, in the
-    order of `position`, each when the conversation is free. Once it is a message, the row is gone:
-    the message has its `client_id`."""
+    """A message that is not sent yet, or a command. Those of a conversation go out one after the
+    other, in the order of `position`, each when the conversation is free. Once it is a message, the
+    row is gone: the message has its `client_id`."""
+
+    class Command(models.TextChoices):
+        """What is asked for in place of a message; `text` is what follows it."""
+
+        COMPACT = "compact"
 
     conversation = models.ForeignKey(
         Conversation, on_delete=models.CASCADE, related_name="queued_prompts"
     )
     position = models.PositiveIntegerField(help_text="Counts up; removed ones leave gaps.")
+    command = models.CharField(
+        max_length=10, choices=Command, blank=True, default="", db_default=""
+    )
     text = models.TextField(blank=True)
     pasted = models.JSONField(null=True, blank=True, help_text="As in Message.")
     attachments = models.ManyToManyField(Attachment, related_name="queued_prompts")

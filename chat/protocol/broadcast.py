@@ -18,6 +18,7 @@ log = structlog.get_logger(__name__)
 
 SESSION_DOUBT = "session.doubt"  # for the sockets themselves: not a frame
 EVERYBODY = "everybody"  # the group of all sockets
+QUEUE_NEWS = "queue.news"  # the group of all web processes, and what they hear there
 
 
 def conversation_group(conversation_id: UUID | str) -> str:
@@ -67,6 +68,13 @@ def emit_access_check(group: str) -> None:
     show."""
     message = {"type": SESSION_DOUBT}
     transaction.on_commit(lambda: get_channel_layer().deliver(group, message), robust=True)
+
+
+def emit_queue_news(conversation_id: UUID) -> None:
+    """When the current transaction commits, let the web processes look at a conversation's queue.
+    They look by themselves too."""
+    message = {"type": QUEUE_NEWS, "conversation_id": str(conversation_id)}
+    transaction.on_commit(lambda: get_channel_layer().deliver(QUEUE_NEWS, message), robust=True)
 
 
 async def send(group: str, event: Event) -> None:

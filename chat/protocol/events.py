@@ -261,6 +261,7 @@ class Snapshot(Event):
     usage: ContextUsage
     questions: str
     budget: str
+    queue: "QueueChanged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +296,15 @@ class BranchChanged(Event):
 
     type = "branch.changed"
     after: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged(Event):
+    """All that waits in the queue now; `html`: the rows of the list."""
+
+    type = "queue.changed"
+    count: int
+    html: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ MAX_CLIENT_ID = 64
 MAX_CALL_ID = 256
 DECISIONS = ("once", "always", "deny")  # on a call that waits
 EXTENTS = tuple(Extent)
+COMMANDS = ("", "compact")  # that can wait in the queue
+MOST_ID = 2**63 - 1  # that a database has
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,44 @@ class SendMessage:
     as_branch: bool = False
     attachments: tuple[str, ...] = ()
     pasted: tuple[Range, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddToQueue:
+    """`command`: in place of a message, "" for one; `text` is what follows it."""
+
+    type: ClassVar = "queue.add"
+    client_id: str
+    text: str
+    attachments: tuple[str, ...] = ()
+    pasted: tuple[Range, ...] | None = None
+    send_now: bool = False
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EditQueued:
+    type: ClassVar = "queue.edit"
+    id: int
+    text: str
+    pasted: tuple[Range, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveQueued:
+    type: ClassVar = "queue.remove"
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendQueuedNow:
+    type: ClassVar = "queue.now"
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeQueue:
+    type: ClassVar = "queue.resume"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +105,8 @@ class Ping:
     type: ClassVar = "ping"
 
 
-Frame = SendMessage | StopTurn | DecideCall | Compact | CancelCompaction | Sync | Ping
+QueueFrame = AddToQueue | EditQueued | RemoveQueued | SendQueuedNow | ResumeQueue
+Frame = SendMessage | StopTurn | DecideCall | Compact | CancelCompaction | Sync | Ping | QueueFrame
 
 
 def parse_frame(data: str | bytes | None) -> Frame:
@@ -78,17 +119,36 @@ def parse_frame(data: str | bytes | None) -> Frame:
         raise Refused(RefusalCode.BAD_FRAME, "The frame is not a JSON object.")
     match frame.get("type"):
         case SendMessage.type:
-            client_id = _string(frame, "client_id", MAX_CLIENT_ID)
-            if not client_id:
-                raise Refused(RefusalCode.BAD_FRAME, "client_id is empty.")
             return SendMessage(
-                client_id,
+                _client_id(frame),
                 _string(frame, "text"),
                 _number(frame, "expected_head"),
                 frame.get("as_branch") is True,
                 tuple(_strings(frame, "attachments")),
                 pasted.parse_pasted(frame.get("pasted")),
             )
+        case AddToQueue.type:
+            command = _string(frame, "command", default="")
+            if command not in COMMANDS:
+                words = f"command must be one of {', '.join(filter(None, COMMANDS))}, or left out."
+                raise Refused(RefusalCode.BAD_FRAME, words)
+            return AddToQueue(
+                _client_id(frame),
+                _string(frame, "text", MAX_FOCUS if command else None),
+                tuple(_strings(frame, "attachments")),
+                pasted.parse_pasted(frame.get("pasted")),
+                frame.get("send_now") is True,
+                command,
+            )
+        case EditQueued.type:
+            ranges = pasted.parse_pasted(frame.get("pasted"))
+            return EditQueued(_id(frame), _string(frame, "text"), ranges)
+        case RemoveQueued.type:
+            return RemoveQueued(_id(frame))
+        case SendQueuedNow.type:
+            return SendQueuedNow(_id(frame))
+        case ResumeQueue.type:
+            return ResumeQueue()
         case StopTurn.type:
             return StopTurn()
         case DecideCall.type:
@@ -113,6 +173,20 @@ def parse_frame(data: str | bytes | None) -> Frame:
             return Ping()
         case other:
             raise Refused(RefusalCode.BAD_FRAME, f"The type {str(other)[:40]!r} is unknown.")
+
+
+def _client_id(frame: dict[str, Any]) -> str:
+    client_id = _string(frame, "client_id", MAX_CLIENT_ID)
+    if not client_id:
+        raise Refused(RefusalCode.BAD_FRAME, "client_id is empty.")
+    return client_id
+
+
+def _id(frame: dict[str, Any]) -> int:
+    number = _number(frame, "id")
+    if number is None or number > MOST_ID:
+        raise Refused(RefusalCode.BAD_FRAME, f"id must be a whole number up to {MOST_ID}.")
+    return number
 
 
 def _string(

@@ -1,6 +1,7 @@
 """Events made from rows. Where one holds HTML, making it takes as long as rendering does."""
 
 from typing import Any
+from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -13,6 +14,7 @@ from chat.html.compaction_words import explain_compaction, explain_failure, name
 from chat.html.divider import render_divider
 from chat.html.message import render_message, whole_row_url
 from chat.html.questions import render_proposal
+from chat.html.queue import render_queue
 from chat.html.summarised import list_summarised
 from chat.html.tool_row import render_call_row
 from chat.models import Compaction, Conversation, MemoryProposal, Message, Turn
@@ -25,11 +27,13 @@ from chat.protocol.events import (
     MessageCreated,
     QuestionAsked,
     QuestionClosed,
+    QueueChanged,
     SummaryChanged,
     ToolFinished,
     TurnFinished,
     TurnStarted,
 )
+from chat.queries.queue import list_queue
 from chat.queries.summary_versions import has_ready
 from chat.queries.tree import find_newest_variant
 
@@ -77,6 +81,11 @@ def turn_finished(turn: Turn, message: Message | None) -> TurnFinished:
 
 def conversation_updated(conversation: Conversation) -> ConversationUpdated:
     return ConversationUpdated(id=str(conversation.pk), title=str(conversation))
+
+
+def queue_changed(conversation_id: UUID) -> QueueChanged:
+    rows = list_queue(conversation_id)
+    return QueueChanged(len(rows), render_queue(rows))
 
 
 def proposal_asked(proposal: MemoryProposal) -> QuestionAsked:

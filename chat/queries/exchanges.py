@@ -1,7 +1,6 @@
 """What belongs together on the shown branch: an exchange, and a tool call with its result."""
 
 from collections.abc import Sequence
-from itertools import takewhile
 
 from chat.engine.recent_messages import read_original
 from chat.models import Message
@@ -16,18 +15,23 @@ def load_exchange(message: Message) -> list[Message]:
     before = branch.filter(position__lte=message.position).order_by("-position")
     rows: list[Message] = []
     for row in before.iterator(chunk_size=CHUNK):
-        rows.insert(0, row)
-        if _begins_exchange(row):
+        if rows and _begins_exchange(rows[0], row):
             break
+        rows.insert(0, row)
     after = branch.filter(position__gt=message.position).order_by("position")
-    rest = takewhile(lambda row: not _begins_exchange(row), after.iterator(chunk_size=CHUNK))
-    return [*rows, *rest]
+    for row in after.iterator(chunk_size=CHUNK):
+        if _begins_exchange(row, rows[-1]):
+            break
+        rows.append(row)
+    return rows
 
 
-def _begins_exchange(row: Message) -> bool:
-    """A prompt that came with results belongs to the calls before it."""
+def _begins_exchange(row: Message, before: Message) -> bool:
+    """A prompt that came with results belongs to the calls before it, and one that was said while
+    an answer was being written belongs to that."""
     message = read_original(row)
-    return message.is_prompt and not message.holds_tool_results
+    same_turn = row.turn_id is not None and row.turn_id == before.turn_id
+    return message.is_prompt and not (message.holds_tool_results or same_turn)
 
 
 def select_paired(exchange: Sequence[Message], message: Message) -> list[Message]:

@@ -144,5 +144,8 @@ def _price(state: RequestState, planned: Plan, previous: list[Chapter], focus: s
         model=settings.SUMMARY_MODEL or state.conversation.model,
         focus=focus,
     )
+    job = job.without_elsewhere()
+    if not job.plan.summarise:  # nothing is asked for that is recorded by rule
+        return _Price(Decimal(0), Decimal(0), Method.EXTRACT)
     choice = choose(job)
     return _Price(choice.price, estimate_most(job, choice), choice.method)

@@ -19,12 +19,13 @@ def list_files(blocks: Iterable[Block]) -> Iterator[Block]:
 
 def find_kept(owner_id: int, ids: Iterable[str]) -> Mapping[str, Attachment]:
     """Those of the owner's files that are still there, by id."""
-    wanted = [each for each in ids if _is_id(each)]  # an import may hold anything
+    wanted = [each for each in ids if is_id(each)]  # an import may hold anything
     rows = Attachment.objects.filter(owner=owner_id, pk__in=wanted)
     return {str(row.pk): row for row in rows if row.file.storage.exists(row.file.name)}
 
 
-def _is_id(text: str) -> bool:
+def is_id(text: str) -> bool:
+    """Whether a file can have that id."""
     try:
         UUID(text)
     except ValueError:

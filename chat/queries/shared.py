@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.expressions import RawSQL
 
@@ -57,7 +58,10 @@ def list_shares(conversation: Conversation) -> list[Share]:
 
 
 def load_conversation_with_mark(user: User, conversation_id: UUID) -> Conversation:
-    """The user's own conversation, with `is_shared`: whether there is a link to it.
-    Conversation.DoesNotExist for anybody else's."""
+    """The user's own conversation, with `is_shared`: whether there is a link to it; where the site
+    is connected to Slack also with its thread. Conversation.DoesNotExist for anybody else's."""
     live = Share.objects.filter(conversation=OuterRef("pk"), revoked_at=None)
-    return Conversation.objects.of(user).annotate(is_shared=Exists(live)).get(pk=conversation_id)
+    rows = Conversation.objects.of(user).annotate(is_shared=Exists(live))
+    if settings.SLACK:
+        rows = rows.select_related("slack_thread")
+    return rows.get(pk=conversation_id)

@@ -22,6 +22,7 @@ from chat.engine.recent_messages import to_agent_message
 from chat.engine.state import RequestState
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Message
+from chat.queries import records
 
 # Of the tokens that a compaction by hand would read: with this much, nobody needs to wait for more.
 PREPARED_ENOUGH = 0.8
@@ -31,6 +32,8 @@ def plan_for(
     state: RequestState, trigger: Trigger = Trigger.AUTO, extent: Extent = Extent.THOROUGH
 ) -> Plan | None:
     """What a compaction would summarise and keep now; None: too little to summarise."""
+    if records.is_record_due(state):
+        return records.plan_due_record(state)
     return plan_next(state.metered, state.policy, trigger, extent)
 
 
@@ -47,12 +50,13 @@ def make_job(
         chapters=chapters,
         used=state.used,
         unreported=state.metered.unreported,
-        policy=state.policy,
+        policy=records.choose_policy(state, planned),
         counter=model_server.get_counter(),
         own=Model(own.name, state.limits, own.prices),
         writer=Model(writer.name, limits_for(writer, state.conversation), writer.prices),
         warm=state.warm and not state.context.reply.changes_prefix,
         focus=focus,
+        by_rule_through=records.find_by_rule_through(state),
     )
 
 
@@ -68,6 +72,13 @@ def plan_or_refuse(state: RequestState, extent: Extent = Extent.THOROUGH) -> Pla
             "There is nothing to compact yet: the last exchange always stays as it is."
         )
     raise Refused(RefusalCode.NOTHING_TO_COMPACT, reason)
+
+
+def load_current_summary(conversation: Conversation) -> Compaction | None:
+    """The version that is current, with the messages that it begins and ends with; None where there
+    is none, or its text was removed."""
+    versions = Compaction.objects.filter(pk=conversation.compaction_id).exclude(summary="")
+    return versions.select_related("first", "through").first()
 
 
 def split_at(messages: Sequence[AgentMessage], through: int) -> Plan:

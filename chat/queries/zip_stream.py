@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import IO, Any, Self
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -70,7 +71,14 @@ class ZipStream:
 
 
 def as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1, default=str)
+    return json.dumps(value, ensure_ascii=False, indent=1, default=encode_value)
+
+
+def encode_value(value: Any) -> str:
+    """What JSON has no form for: moments as ISO 8601 in UTC, all else as text."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    return str(value)
 
 
 def clean_name(name: str) -> str:

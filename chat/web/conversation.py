@@ -140,6 +140,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     context |= describe_offer(row.owner_id, state.profile) | {
         "conversation": row,
         "demo": is_demo(row.model),
+        "slack": settings.SLACK,
         "usage": usage.as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "lease": settings.LEASE_SECONDS,

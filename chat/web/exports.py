@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, StreamingHttpResponse
+from django.urls import reverse
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
@@ -14,7 +15,8 @@ from accounts.doors import login_or_token
 from accounts.models import User
 from accounts.tokens import EXPORT_READ
 from chat.db.threads import in_db
-from chat.queries import export, project_export
+from chat.html.saved_page import export_html
+from chat.queries import archive_export, export, readable_export
 from chat.web.access import find_conversation, find_project, load_user
 
 CHECK_SECONDS = 2.0  # between two looks whether the account may still be read
@@ -23,13 +25,21 @@ CHECK_SECONDS = 2.0  # between two looks whether the account may still be read
 @login_or_token(EXPORT_READ)
 @require_GET
 async def conversation_export(request: HttpRequest, pk: UUID, form: str) -> StreamingHttpResponse:
+    """`form`: what the file is for; see `docs/export_format.md`."""
     user = await load_user(request)
     row = await in_db(find_conversation, request, pk)
-    write, suffix, kind = {
-        "markdown": (export.export_markdown, "md", "text/markdown; charset=utf-8"),
-        "json": (export.export_json, "json", "application/json; charset=utf-8"),
+
+    def link(file: str, name: str) -> str:
+        return request.build_absolute_uri(reverse("attachment", args=[file]))
+
+    chunks: AsyncIterator[Any]
+    chunks, kind = {
+        "md": (readable_export.export_markdown(row, link), "text/markdown; charset=utf-8"),
+        "json": (export.export_json(row), "application/json; charset=utf-8"),
+        "html": (export_html(row), "text/html; charset=utf-8"),
+        "zip": (archive_export.export_conversation(row), "application/zip"),
     }[form]
-    return _send(user, write(row), f"{slugify(str(row))[:60] or 'conversation'}.{suffix}", kind)
+    return _send(user, chunks, f"{slugify(str(row))[:60] or 'conversation'}.{form}", kind)
 
 
 @login_required
@@ -38,7 +48,7 @@ async def project_export_zip(request: HttpRequest, pk: UUID) -> StreamingHttpRes
     user = await load_user(request)
     row = await in_db(find_project, user, pk)
     name = f"{slugify(row.name)[:60] or 'project'}.zip"
-    return _send(user, project_export.export_zip(row), name, "application/zip")
+    return _send(user, archive_export.export_zip(row), name, "application/zip")
 
 
 async def send_while_active(user: User, chunks: AsyncIterator[Any]) -> AsyncIterator[Any]:

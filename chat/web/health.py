@@ -17,6 +17,7 @@ from django.http import HttpRequest, JsonResponse
 from django.utils.decorators import sync_and_async_middleware
 
 from chat.live.runner import runner
+from chat.models import SlackConnection
 from chat.queries import schema
 
 log = structlog.get_logger(__name__)
@@ -34,6 +35,7 @@ class ComponentState(StrEnum):
     DRAINING = "draining"
     DATABASE_AWAY = "database away"
     REDIS_AWAY = "redis away"
+    SLACK_AWAY = "slack away"
     SCHEMA_OLDER = "schema older"
     SCHEMA_NEWER = "schema newer"
     SCHEMA_CHANGED = "schema changed"
@@ -48,6 +50,10 @@ WORDS = {
     ComponentState.REDIS_AWAY: (
         "It does not answer: the site goes on without compactions, titles and news between "
         "processes. The log has the details."
+    ),
+    ComponentState.SLACK_AWAY: (
+        "It is not reached, or refuses the tokens: its threads hear of what is written later. The "
+        "log has the details."
     ),
     ComponentState.SCHEMA_OLDER: (
         "The database is not migrated: run `python manage.py migrate`. The log has the details."
@@ -64,8 +70,9 @@ SCHEMA = {
     schema.MisfitKind.NEWER: ComponentState.SCHEMA_NEWER,
     schema.MisfitKind.CHANGED: ComponentState.SCHEMA_CHANGED,
 }
-# With one of these, nobody can be served.
+# With one of these, nobody can be served; with one of those, everybody with something less.
 NOT_READY = {ComponentState.DRAINING, ComponentState.DATABASE_AWAY, *SCHEMA.values()}
+DEGRADED = {ComponentState.REDIS_AWAY, ComponentState.SLACK_AWAY}
 
 GetResponse = Callable[[HttpRequest], Any]
 
@@ -92,17 +99,20 @@ def _answer(request: HttpRequest) -> JsonResponse | None:
 
 def check_readiness() -> JsonResponse:
     """200 if this process can serve people: each component with its state, in words. 503 where
-    its database is away or does not fit, or where it is being stopped; without Redis it goes on."""
+    its database is away or does not fit, or where it is being stopped; without Redis or Slack it
+    goes on."""
     database = _database()
+    fit = _schema() if database == ComponentState.OK else ComponentState.NOT_KNOWN
     components = {
         "process": ComponentState.DRAINING if runner.draining else ComponentState.OK,
         "database": database,
-        "schema": _schema() if database == ComponentState.OK else ComponentState.NOT_KNOWN,
+        "schema": fit,
         "redis": _redis() if settings.SCALED else ComponentState.NOT_USED,
+        "slack": _slack(fit) if settings.SLACK else ComponentState.NOT_USED,
     }
     states = set(components.values())
     ready = not states & NOT_READY
-    status = "degraded" if ComponentState.REDIS_AWAY in states else "ready"
+    status = "degraded" if states & DEGRADED else "ready"
     body = {
         "status": status if ready else "not ready",
         "components": {name: WORDS.get(state, state) for name, state in components.items()},
@@ -127,6 +137,18 @@ def _schema() -> ComponentState:
         log.warning("schema not read", reason=str(error))
         return ComponentState.NOT_KNOWN
     return SCHEMA[misfit.kind] if misfit else ComponentState.OK
+
+
+def _slack(fit: ComponentState) -> ComponentState:
+    """As the process says that is connected, whichever it is."""
+    if fit != ComponentState.OK:
+        return ComponentState.NOT_KNOWN
+    try:
+        away = SlackConnection.objects.exclude(problem="").exists()
+    except DatabaseError as error:
+        log.warning("state of slack not read", reason=str(error))
+        return ComponentState.NOT_KNOWN
+    return ComponentState.SLACK_AWAY if away else ComponentState.OK
 
 
 def _redis() -> ComponentState:

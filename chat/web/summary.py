@@ -19,11 +19,14 @@ from chat.errors import RefusalCode, Refused
 from chat.html.divider import list_chapters, render_divider
 from chat.html.figures import format_price, format_tokens
 from chat.html.method_words import METHOD_WORDS
+from chat.html.record_words import describe_offer
+from chat.live.enqueuing import ask_for_rebuild
 from chat.live.runner import runner
 from chat.models import Compaction, Conversation
 from chat.queries.preview import Preview, preview_compactions
+from chat.queries.records import find_offer
 from chat.queries.sources import propose_sources
-from chat.services.summary import rewrites, summaries
+from chat.services.summary import records, rewrites, summaries
 from chat.web.access import (
     explain_refusal,
     find_conversation,
@@ -134,6 +137,27 @@ async def summary_again(request: HttpRequest, pk: UUID, version: int) -> HttpRes
     except Refused as refusal:
         return refusal_response(refusal, 409, explain_refusal(refusal))
     return HttpResponse(status=204)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def summary_record(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
+    """Ask first, then have a model read what a record by rule stands for, or stop that."""
+    template = "chat/dialogs/summary_record.html"
+    row = find_version(request, pk, version)
+    offer = find_offer(row)
+    context = {"offer": offer, "words": describe_offer(offer) if offer else None}
+    if request.method == "GET":
+        return render_question(request, template, context)
+    if request.POST.get("wanted") == "stop":
+        records.decline(pk)
+    else:
+        try:
+            records.agree(version)
+        except Refused as refusal:
+            return render_question(request, template, context, refusal)
+        ask_for_rebuild(pk)
+    return trigger_client_event(HttpResponse(status=204), "record-decided")
 
 
 @login_required

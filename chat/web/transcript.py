@@ -238,7 +238,7 @@ def _groups(
         rows = rows.filter(
             pk__in=[pk for pk, title in titles if matches_title(title, query)][: count + 1]
         )
-    found = rows.only("title", "pinned", "held", "temporary", "updated_at")
+    found = rows.only("title", "pinned", "held", "temporary", "updated_at", "imported_at")
     listed = list(found.order_by("-pinned", "-updated_at")[: count + 1])
     more = count + SIDEBAR if len(listed) > count else 0
     del listed[count:]

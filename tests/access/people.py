@@ -103,6 +103,7 @@ class Belongings:
         values: dict[str, Any] = {
             "message": self.message.pk,
             "version": self.compaction.pk,
+            "compaction": self.compaction.pk,
             "share": self.share.pk,
             "file": self.file.pk,
             "number": self.message.number,
@@ -134,6 +135,10 @@ class Belongings:
             "settings/tokens/": {"pk": self.token.pk},
             "settings/notifications/": {"pk": self.subscription.pk},
             "account/sessions/": {"pk": self.session.pk},
+            "api/v1/": {
+                "conversation": self.conversation.pk,
+                "turn": turn.pk if (turn := self.conversation.turns.first()) else 1,
+            },
         }
         for start, of_it in starts.items():
             if address.route.startswith(start):

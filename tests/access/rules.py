@@ -2,7 +2,13 @@
 
 from collections.abc import Mapping
 
-from accounts.tokens import EXPORT_READ, USAGE_READ
+from accounts.tokens import (
+    CONVERSATIONS_READ,
+    CONVERSATIONS_WRITE,
+    EXPORT_READ,
+    MESSAGES_SEND,
+    USAGE_READ,
+)
 from tests.access.addresses import Address
 from tests.access.people import PEOPLE, Role
 from tests.access.verdicts import Verdict
@@ -21,6 +27,7 @@ def let_in(*roles: Role, others: Verdict, nobody: Verdict = Verdict.SIGN_IN) -> 
 OWNED = let_in(Role.OWNER, others=Verdict.HIDDEN)
 PERSONAL = let_in(*PEOPLE, others=Verdict.IN)  # each at their own things
 PUBLIC = let_in(*Role, others=Verdict.IN)
+FOR_PROGRAMS = let_in(others=Verdict.SIGN_IN)  # no cookie opens it: tests/access/test_api.py
 UNKNOWN_TOKEN = let_in(others=Verdict.HIDDEN, nobody=Verdict.HIDDEN)
 NOT_SET_UP = let_in(others=Verdict.HIDDEN)  # personal, but nobody here has it
 STRANGERS = (Role.OWNER, Role.OTHER, Role.OUTSIDER)  # to the administration
@@ -39,9 +46,15 @@ STARTS: Mapping[str, Rule] = {
     "s/<uuid:pk>/": PERSONAL,
     "settings/tokens/<int:pk>/": OWNED,
     "settings/notifications/<int:pk>/": OWNED,
+    "imports/<uuid:pk>/": OWNED,
+    "imports/pieces/<uuid:pk>/": OWNED,
+    "imports/offers/<int:pk>/": OWNED,
     "account/sessions/<int:pk>/": OWNED,
     "account/2fa/webauthn/keys/<int:pk>/": PERSONAL,  # whose it is, is asked after the password
     "account/social/": PUBLIC,
+    "api/v1/openapi.json": PERSONAL,
+    "api/v1/docs/": PERSONAL,
+    "api/v1/": FOR_PROGRAMS,
 }
 # The others, by their names, or where they have none by their routes.
 NAMED: Mapping[str, Rule] = {
@@ -49,7 +62,7 @@ NAMED: Mapping[str, Rule] = {
         (
             *("home", "conversation_create", "conversations_change", "conversations_move"),
             *("first_model_panel", "first_tool_panel", "memories", "projects", "share_target"),
-            *("attachment_create", "sidebar", "palette", "announcement_dismiss"),
+            *("attachment_create", "sidebar", "palette", "announcement_dismiss", "imports"),
             *("settings", "settings_section", "settings/general/", "settings/tokens/"),
             "settings/notifications/",
             *("usage_page", "usage_calls", "account_export", "account_delete"),
@@ -106,8 +119,39 @@ OPERATED = (
     *("admin:spending_modelcall_", "admin:spending_charts", "admin:cost_centre"),
 )
 TOKENS: Mapping[str, str] = {
-    **dict.fromkeys(("export_markdown", "export_json", "account_export"), EXPORT_READ),
+    **dict.fromkeys(
+        ("export_markdown", "export_json", "export_zip", "export_html", "account_export"),
+        EXPORT_READ,
+    ),
     "usage_calls": USAGE_READ,
+}
+
+
+# What each operation of the API needs.
+API_SCOPES: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            *("list_conversations", "get_conversation", "list_branches", "list_messages"),
+            *("get_message", "get_turn", "follow_turn", "list_compactions", "get_compaction"),
+            *("get_me", "list_models", "list_projects", "search", "get_file", "get_file_content"),
+        ),
+        CONVERSATIONS_READ,
+    ),
+    **dict.fromkeys(
+        (
+            *("create_conversation", "change_conversation", "delete_conversation"),
+            *("restore_conversation", "switch_branch", "delete_message", "revert_compaction"),
+        ),
+        CONVERSATIONS_WRITE,
+    ),
+    **dict.fromkeys(
+        (
+            *("send_message", "edit_message", "regenerate_answer", "retry", "stop_turn"),
+            *("compact", "cancel_compaction", "upload_file", "delete_file"),
+        ),
+        MESSAGES_SEND,
+    ),
+    "get_usage": USAGE_READ,
 }
 
 

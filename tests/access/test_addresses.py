@@ -131,6 +131,8 @@ def test_a_token_opens_what_its_scope_names_and_nothing_else(
     program = Client(headers=cast.show_token(scope), raise_request_exception=False)
     wrong = []
     for address in list_addresses():
+        if address.route.startswith("api/"):  # tests/access/test_api.py
+            continue
         path = address.fill(cast.owned.name_parameters(address))
         response = program.get(path)
         program.cookies.clear()

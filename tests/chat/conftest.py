@@ -211,6 +211,7 @@ async def chat(
         for tab in made.tabs:
             await tab.close()
     finally:
+        await runner.queue.close()
         tasks = [live.task for live in runner._live.values()]
         tasks += [runner._watching, runner._listening]
         for task in filter(None, tasks):

@@ -47,7 +47,7 @@ def hold_conversation(server: EverlongProcess, state: StorageState, *said: str) 
 def import_session(server: EverlongProcess, file: Path, times: Sequence[float], title: str) -> str:
     """A conversation with a message for each of these times, in seconds, of which the nth says
     "number n"; its address. `file`: to be written."""
-    lines: list[object] = [{"type": "session", "id": "1", "provider": "anthropic", "modelId": "m"}]
+    lines: list[object] = [{"type": "session", "id": title, "version": 3}]
     for number, time in enumerate(times, 1):
         content = [{"type": "text", "text": f"This is number {number}."}]
         message = {"role": "user" if number % 2 else "assistant", "content": content}

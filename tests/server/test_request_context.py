@@ -40,7 +40,7 @@ def server(seen: list[str | None]) -> Server:
         secret.set(scope["path"])
         await send({"type": "http.response.body"})
 
-    uploads = Uploads("/files/", 0, lambda key: asyncio.sleep(0))
+    uploads = Uploads({}, 0, {}, 0, {})
     made = Server(application, "127.0.0.1", 0, uploads, lambda: None)
     made.connections = {}
     return made

@@ -105,14 +105,29 @@ class Person:
         page = await self.get(server, path if path.startswith("/setup/") else "/")
         token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
         assert token is not None
+        fields = {"csrfmiddlewaretoken": token[1], **form}
+        several = [
+            (name, each)
+            for name, value in fields.items()
+            for each in (value if isinstance(value, tuple) else [value])
+        ]
         async with self.http.post(
             server.url + path,
-            data={"csrfmiddlewaretoken": token[1], **form},
+            data=several,
             headers={"Origin": find_origin(server)},
             allow_redirects=False,
             expect100=True,  # a body that is not wanted is not sent
         ) as answer:
             yield answer
+
+    async def make_token(self, server: Site, *scopes: str) -> str:
+        """An access token, as the settings show it."""
+        form = {"name": "A program", "scopes": scopes, "days": ""}
+        async with self._posting(server, "/settings/tokens/", form) as answer:
+            page = await answer.text()
+            shown = re.search(r'id="token-new" value="(ev_\w+)"', page)
+            assert shown is not None, page
+            return shown[1]
 
     async def begin(self, server: Site, text: str) -> UUID:
         """Start a conversation."""

@@ -1,11 +1,13 @@
 """A site of several processes on PostgreSQL and Redis: who does what, and who dies."""
 
 import asyncio
+import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import psycopg
 import pytest
 
@@ -13,6 +15,7 @@ from demo.api.protocol import tool_use
 from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
+from tests.chat.api.programs import Told, parse_event, read_along
 from tests.chat.sockets import PATIENCE, SUMMARY, units
 from tests.services.browsers import Person
 from tests.support.job_board import KEY
@@ -214,6 +217,68 @@ async def test_two_web_processes_share_answers_and_questions_and_outlive_each_ot
         await here.next("turn.finished", status="completed")
         assert here.text == "A whole answer."
         await here.close()
+
+
+async def test_a_programs_stream_goes_on_at_another_process_and_after_a_crash(
+    start_everlong: Callable[..., EverlongProcess], environment: Environment, model: DemoServer
+) -> None:
+    a = start_everlong("--no-worker", **environment)
+    b = start_everlong("--no-worker", **environment)
+    async with Person() as ada, aiohttp.ClientSession() as http:
+        await ada.set_up(a)
+        scopes = ("conversations:read", "conversations:write", "messages:send")
+        http.headers["Authorization"] = f"Bearer {await ada.make_token(a, *scopes)}"
+        async with http.post(f"{a.url}/api/v1/conversations", json={}) as answer:
+            path = f"/api/v1/conversations/{(await answer.json())['id']}"
+        body = {"text": "Tell me", "stream": True}
+
+        # It breaks off at A, which writes on: B tells the rest.
+        gate = model.script.stall("First half 😀,", then=" second half.")
+        heard: list[Told] = []
+        async with http.post(f"{a.url}{path}/messages", json=body) as stream:
+            async for told in read_stream(stream):
+                heard.append(told)
+                if read_along(heard) == {2: "First half 😀,"}:
+                    break
+        events = f"{path}/turns/{heard[0]['data']['turn_id']}/events"
+        reading = asyncio.create_task(resume(http, b.url + events, heard[-1]["id"]))
+        gate.release()
+        again = await reading
+        assert read_along(again, read_along(heard)) == {2: "First half 😀, second half."}
+
+        # A dies in mid-stream: the text is that of the row.
+        model.script.stall("Half of an ans")
+        heard = []
+        with contextlib.suppress(aiohttp.ClientError):
+            async with http.post(f"{a.url}{path}/messages", json=body) as stream:
+                async for told in read_stream(stream):
+                    heard.append(told)
+                    if read_along(heard) == {4: "Half of an ans"}:
+                        a.kill()
+        events = f"{path}/turns/{heard[0]['data']['turn_id']}/events"
+        again = await resume(http, b.url + events, heard[-1]["id"])
+        turn = again[-1]["data"]["turn"]
+        assert turn["status"] == "interrupted"
+        stored = "SELECT text FROM chat_message WHERE number = 4"
+        assert rows(environment, stored) == [(turn["message"]["text"],)]
+        assert read_along(again, read_along(heard)) == {4: turn["message"]["text"]}
+
+
+async def resume(http: aiohttp.ClientSession, url: str, last: str) -> list[Told]:
+    """All that follows an event."""
+    async with http.get(url, headers={"Last-Event-ID": last}) as stream:
+        return [told async for told in read_stream(stream)]
+
+
+async def read_stream(stream: aiohttp.ClientResponse) -> AsyncIterator[Told]:
+    """The events of a stream, without its comments."""
+    waiting = ""
+    async for line in stream.content:
+        waiting += line.decode()
+        if waiting.endswith("\n\n"):
+            told, waiting = parse_event(waiting.strip()), ""
+            if told["name"] != "comment":
+                yield told
 
 
 async def eventually(met: Callable[[], bool]) -> None:

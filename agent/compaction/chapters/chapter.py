@@ -41,7 +41,8 @@ class Chapter:
     that a person wrote or corrected; `withheld`: those of them that may tell of messages which are
     left out. `parts`: the whole of what was written, where its text is a selection of that by now;
     none where its text is all of it. `quotes`: what bears statements of its text or of its parts
-    out; no request holds them. `days` on which its messages were said; None: unknown.
+    out; no request holds them. `days` on which its messages were said; None: unknown. `by_rule`: no
+    model has read its messages, because their owner has not agreed to the price.
     """
 
     text: str
@@ -58,6 +59,7 @@ class Chapter:
     parts: tuple[WrittenPart, ...] = ()
     quotes: tuple[Quote, ...] = ()
     days: Days | None = None
+    by_rule: bool = False
 
     @property
     def written(self) -> tuple[WrittenPart, ...]:
@@ -82,6 +84,7 @@ class Chapter:
             parts=tuple(part for chapter in chapters for part in chapter.written),
             quotes=tuple(quote for chapter in chapters for quote in chapter.quotes),
             days=join_days(chapter.days for chapter in chapters),
+            by_rule=any(chapter.by_rule for chapter in chapters),
         )
 
     @classmethod
@@ -102,6 +105,7 @@ class Chapter:
             tuple(WrittenPart(*part) for part in data.get("parts", ())),
             tuple(Quote(*quote) for quote in data.get("quotes", ())),
             Days.from_list(data.get("days")),
+            data.get("by_rule", False),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -121,6 +125,7 @@ class Chapter:
             "parts": [list(part) for part in self.parts],
             "quotes": [list(quote) for quote in self.quotes],
             "days": [day.isoformat() for day in self.days] if self.days else None,
+            **({"by_rule": True} if self.by_rule else {}),
         }
 
 

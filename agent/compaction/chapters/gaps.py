@@ -151,17 +151,23 @@ def _rests_on(chapter: Chapter, *messages: AgentMessage) -> bool:
 
 
 def fill_gap(chapters: Sequence[Chapter], written: Sequence[Chapter]) -> list[Chapter] | None:
-    """The chapters with the last of the `written` ones in the place of the gap of its range; None
-    where there is no such gap. Pins and values that the chapter has are kept. It gets those of
-    messages that it has none of, and their force over earlier pins: they were left out when it was
-    written first."""
+    """The chapters with the last of the `written` ones in the place of the gap of its range, or of
+    what was recorded by rule; None where there is neither. Pins and values that the chapter has are
+    kept. It gets those of messages that it has none of, and their force over earlier pins: they
+    were left out when it was written first."""
     *_, new = written
-    places = (i for i, c in enumerate(chapters) if c.gap and _range(c) == _range(new))
+    places = (
+        i for i, c in enumerate(chapters) if (c.gap or c.by_rule) and _range(c) == _range(new)
+    )
     place = next(places, None)
     if place is None:
         return None
     gap = chapters[place]
-    pinned = {pin.number for pin in gap.pins}
+    # By their wording they may be none: a model that reads the messages decides.
+    kept = [
+        pin for pin in gap.pins if not gap.by_rule or pin.edited or pin.state != PinState.STANDING
+    ]
+    pinned = {pin.number for pin in kept}
     entered = {entry.number for entry in gap.index}
     retired = {
         (pin.number, pin.key): pin
@@ -179,10 +185,11 @@ def fill_gap(chapters: Sequence[Chapter], written: Sequence[Chapter]) -> list[Ch
         gap,
         text=_add_own(new.text, gap.own),
         gap=False,
+        by_rule=new.by_rule,
         depth=1,  # written from the originals, whatever it was before
         days=new.days,
         parts=tuple(part._replace(text=_add_own(part.text, gap.own)) for part in new.parts),
-        pins=(*gap.pins, *(pin for pin in new.pins if pin.number not in pinned)),
+        pins=(*kept, *(pin for pin in new.pins if pin.number not in pinned)),
         index=(*gap.index, *(entry for entry in new.index if entry.number not in entered)),
         quotes=new.quotes,
     )

@@ -1,5 +1,6 @@
 """The lines of the index: the user's exact values, what matters most first. Pure."""
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
@@ -19,6 +20,9 @@ SETTLED_SHARE = 0.85
 # Parts of the conversation that have the same right to what there is room for: what is young has no
 # claim to all of it.
 AGES = 12
+
+_MORE = re.compile(re.escape(MORE).replace(r"\{count\}", r"\d+"))
+_LINE = re.compile(r"- (?P<values>.+) \[#(?P<number>\d+)\]")
 
 
 def list_index_lines(
@@ -48,6 +52,18 @@ def list_index_lines(
     left_out = len(entries) - len(settled) - sum(map(len, values.values()))
     more = [MORE.format(count=left_out)] if told and left_out else []
     return [*sorted(lines, key=lines.__getitem__), *more]
+
+
+def is_index_line(line: str, whole: Sequence[str]) -> bool:
+    """Whether a shorter index may have a line where the `whole` one has these: one of them, values
+    of one message without their words, or how many are left out."""
+    if line in whole or _MORE.fullmatch(line):
+        return True
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return False
+    begins = [f"- {value} [#{found['number']}]" for value in found["values"].split(BETWEEN)]
+    return all(any(each.startswith(begin) for each in whole) for begin in begins)
 
 
 def _drop_replaced(entries: Sequence[IndexEntry], changes: Iterable[str]) -> list[IndexEntry]:

@@ -1,16 +1,20 @@
 """The text of a summary, made from its chapters. Pure."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from agent.audit.grounding import REPLACED
 from agent.compaction.chapters.chapter import Chapter, list_left_out
-from agent.compaction.chapters.index import list_index_lines
+from agent.compaction.chapters.index import is_index_line, list_index_lines
 from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.chapters.superseding import combine
 from agent.compaction.instructions.pins import Pin
 from agent.context.summary import CURRENT_WORK, INDEX_HEADING, PINS_LEFT_OUT, SEPARATOR, Summary
 from agent.messages import RawTokens
 from agent.tokens import TokenCounter
+
+ANY = RawTokens(10**9)  # a budget that everything fits in
+_TOLD = re.compile(re.escape(PINS_LEFT_OUT).replace(r"\{count\}", r"\d+"))
 
 
 def render_summary(
@@ -40,6 +44,29 @@ def render_summary(
         parts.append(INDEX_HEADING + "\n" + "\n".join(lines))
     instructions = _newest_within(list_standing(chapters), pin_tokens, counter)
     return Summary(tuple(texts), "\n\n".join(parts), "\n".join(instructions))
+
+
+def is_text_of(summary: Summary, chapters: Sequence[Chapter], counter: TokenCounter) -> bool:
+    """Whether a text is one of a state of the summary, within whatever budgets: the chapters and
+    the current work word for word, and of pins and index nothing that is not theirs."""
+    whole = render_summary(chapters, pin_tokens=ANY, index_tokens=ANY, counter=counter)
+    (work, lines), (own_work, own_lines) = map(_split_appendix, (summary.appendix, whole.appendix))
+    left_out = list_left_out(chapters)
+    said = {e.render_settled() for c in chapters for e in c.index if e.number not in left_out}
+    pins = set(whole.instructions.splitlines())
+    told = (line for line in summary.instructions.splitlines() if not _TOLD.fullmatch(line))
+    return (
+        summary.chapters == whole.chapters
+        and work == own_work
+        and all(line in said or is_index_line(line, own_lines) for line in lines)
+        and pins.issuperset(told)
+    )
+
+
+def _split_appendix(appendix: str) -> tuple[str, list[str]]:
+    """The current work, and the lines of the index."""
+    work, _, index = appendix.partition(INDEX_HEADING)
+    return work.strip(), index.strip().splitlines()
 
 
 def _dated(chapter: Chapter) -> str:

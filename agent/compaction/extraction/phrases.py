@@ -115,7 +115,12 @@ PHRASES = {
         "في آخر رسالة من هذا الجزء لم يكتب المستخدم شيئًا بنفسه؛ وهي",
     ),
 }
-NOTES = tuple(phrases.note for phrases in PHRASES.values())
+# The record of what came from elsewhere, which no model was asked to read.
+RECORD_NOTE = (
+    "The chapters up to here were taken by rule from messages that no model has read: openings and "
+    "exact values. Search has all of them."
+)
+NOTES = (*(phrases.note for phrases in PHRASES.values()), RECORD_NOTE)
 QUOTED = tuple(
     each for phrases in PHRASES.values() for each in (phrases.last_request, phrases.last_sent)
 )

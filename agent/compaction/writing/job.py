@@ -1,7 +1,7 @@
 """One compaction as it is asked for, and the result that it returns."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -34,7 +34,8 @@ class Job:
     (`agent.compaction.writing.choice.choose`), but not done. `read` gives the bytes of attached
     files. `is_waited_for` tells whether anybody waits for the summary by now; without it, somebody
     does. `time_up` returns when nobody should wait any longer; without it, there is time.
-    `edited`: pins that the user changed on the page.
+    `edited`: pins that the user changed on the page. `by_rule_through`: what has a number up to
+    that is recorded by rule, and no model reads it.
     """
 
     context: Context
@@ -55,6 +56,22 @@ class Job:
     time_up: Callable[[], Awaitable[None]] | None = None
     edited: Sequence[Pin] = ()
     unreported: RealTokens = RealTokens(0)  # how much of `used` is an estimate
+    by_rule_through: int = 0
+
+    @property
+    def elsewhere(self) -> Sequence[AgentMessage]:
+        """What is to be summarised by rule."""
+        return [each for each in self.plan.summarise if each.number <= self.by_rule_through]
+
+    @property
+    def is_by_rule(self) -> bool:
+        """Whether all of it is, so that no model is asked."""
+        return bool(self.by_rule_through) and len(self.elsewhere) == len(self.plan.summarise)
+
+    def without_elsewhere(self) -> "Job":
+        """The part of it that a model is asked for."""
+        rest = [each for each in self.plan.summarise if each.number > self.by_rule_through]
+        return replace(self, plan=replace(self.plan, summarise=rest))
 
     @property
     def skill(self) -> Skill:
@@ -94,6 +111,9 @@ class WrittenSummary:
     shortened: bool = False  # whether one was given back because it was too long
     draft: Draft | None = None
     whole: str = ""
+    by_rule: Mapping[str, int] = field(
+        default_factory=dict
+    )  # how many messages, of how many tokens
 
     @property
     def extra(self) -> int:
@@ -119,6 +139,7 @@ class WrittenSummary:
             "not_pinned": self.named.not_pinned,
             "dollars": {method: float(dollars) for method, dollars in self.dollars.items()},
             "calls": self.calls,
+            **({"by_rule": dict(self.by_rule)} if self.by_rule else {}),
         }
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from agent.context.api_messages import text_block
 from agent.context.assemble import Context, measure
+from agent.context.message_list import find_turn_starts
 from agent.context.shortening.previews import count_sent_tokens
 from agent.context.shortening.pruning import prune_messages
 from agent.context.shortening.text_previews import preview_text
@@ -37,8 +38,7 @@ def trim(
     limits, messages = context.limits, context.messages
     size = max(measure(context, counter).total, used or 0)
     excess = size - (limits.request_limit if most is None else most)
-    # A prompt that came with results belongs to the turn of the calls.
-    starts = [i for i, m in enumerate(messages) if i and m.is_prompt and not m.holds_tool_results]
+    starts = [start for start in find_turn_starts(messages) if start]
     pruned = prune_messages(messages, context.pruned_through, counter)
     sizes = [count_sent_tokens(message, limits) for message in pruned]
     cut = 0
@@ -74,8 +74,7 @@ def shorten_turn(context: Context, counter: TokenCounter, most: int) -> Context:
 
 def _find_first_round(messages: Sequence[AgentMessage]) -> int:
     """Where the rounds of the running turn begin."""
-    prompts = (n for n, m in enumerate(messages) if m.is_prompt and not m.holds_tool_results)
-    return max(prompts, default=-1) + 1
+    return max(find_turn_starts(messages), default=-1) + 1
 
 
 def _list_starts(rounds: Sequence[AgentMessage]) -> list[int]:
@@ -91,11 +90,13 @@ def _with_rounds(
     kept: Sequence[AgentMessage],
     counter: TokenCounter,
 ) -> Context:
-    notes = []
+    notes: list[AgentMessage] = []
     if left_out:
         note = LEFT_OUT.format(first=left_out[0].number, last=left_out[-1].number)
         blocks = [text_block(note)]
         notes.append(AgentMessage(left_out[0].number, "user", blocks, counter.count_blocks(blocks)))
+        # What the user said between two rounds stays.
+        notes += (m for m in left_out if m.is_prompt and not m.holds_tool_results)
     return replace(
         context,
         messages=[*before, *notes, *kept],

@@ -18,6 +18,7 @@ from django.utils.module_loading import import_string
 
 from accounts.services import issue_setup_link
 from accounts.sessions import find_user_id
+from accounts.tokens import find_user_id_by_token
 from agent.vocabulary import FILE_NAME
 from chat.db.private_files import keep_private
 from chat.db.threads import UNAVAILABLE, in_db
@@ -27,10 +28,12 @@ from chat.live.runner import runner
 from chat.live.sweeping import sweep_forever
 from chat.queries import schema
 from chat.services.library.file_types import MAX_FILE_BYTES
+from chat.services.library.import_jobs import PIECE_BYTES
 from chat.services.site import model_profiles
+from chat.sources.slack.extra import MissingExtra, make_door
 from server.claims import CannotServe, check_address, claim_data, find_origin
 from server.daphne import Server
-from server.limits import Uploads
+from server.limits import Pass, Uploads
 
 log = structlog.get_logger(__name__)
 
@@ -66,6 +69,10 @@ class Command(BaseCommand):
         except CannotServe as error:
             raise CommandError(str(error)) from None
         self._check_schema()
+        try:
+            self._slack = make_door() if settings.SLACK else None
+        except MissingExtra as error:
+            raise CommandError(str(error)) from error
         self._tasks: list[asyncio.Task[Any]] = []
         self._stopping = False
         self._unstored: int | None = None  # answers, after the time to wait for them
@@ -77,9 +84,17 @@ class Command(BaseCommand):
             self._embedded = EmbeddedWorker()
             self._embedded.start()
         uploads = Uploads(
-            path=reverse("attachment_create"),
+            paths={
+                reverse("attachment_create"): Pass.SESSION,
+                reverse("api:upload_file"): Pass.TOKEN,
+            },
             size=MAX_FILE_BYTES,
-            find_user=lambda session: in_db(find_user_id, session),
+            pieces={f"{reverse('imports')}pieces/": Pass.SESSION},
+            piece_size=PIECE_BYTES,
+            find_user={
+                Pass.SESSION: partial(in_db, find_user_id),
+                Pass.TOKEN: partial(in_db, find_user_id_by_token),
+            },
         )
         self._server = Server(get_default_application(), host, port, uploads, self._ready)
         self._announce(host, port)
@@ -138,7 +153,10 @@ class Command(BaseCommand):
         """Called with the loop set and not yet running."""
         loop = asyncio.get_event_loop()
         watch_signals(partial(loop.call_soon_threadsafe, self._stop, loop))
-        self._tasks = [loop.create_task(sweep_forever()), loop.create_task(self._warm())]
+        work = sweep_forever(), runner.queue.watch(), self._warm()
+        self._tasks = [loop.create_task(each) for each in work]
+        if self._slack:
+            self._slack.start(loop)
 
     async def _warm(self) -> None:
         """Load what the first message would otherwise wait for, while pages are served already."""
@@ -159,6 +177,8 @@ class Command(BaseCommand):
         """Whatever fails on the way, the server stops."""
         try:
             self._unstored = await runner.drain()
+            if self._slack:
+                await self._slack.close()
             for task in self._tasks:
                 if task is not asyncio.current_task():
                     task.cancel()

@@ -28,7 +28,7 @@ UNSENT_KEPT = timedelta(days=1)
 
 def store_unsent(user: User, name: str, data: bytes) -> Attachment:
     """Keep a file of the user's that is about to be sent. Refused where it cannot be sent."""
-    unsent = Attachment.objects.filter(owner=user, messages=None, project=None)
+    unsent = Attachment.objects.filter(owner=user, messages=None, project=None, queued_prompts=None)
     if unsent.count() >= MOST_UNSENT:
         raise Refused(
             RefusalCode.TOO_MANY_FILES,
@@ -126,8 +126,9 @@ def make_reference(attachment: Attachment) -> Block:
 
 
 def discard_unused(attachments: QuerySet[Attachment]) -> int:
-    """Delete those that no message or project holds; their files go when this is committed."""
-    unused = list(attachments.filter(messages=None, project=None))
+    """Delete those that no message, queued prompt or project holds; their files go when this is
+    committed."""
+    unused = list(attachments.filter(messages=None, project=None, queued_prompts=None))
     with transaction.atomic():
         Attachment.objects.filter(pk__in=[each.pk for each in unused]).delete()
         delete_files(unused)

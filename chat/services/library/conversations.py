@@ -21,6 +21,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.protocol.events import ConversationDeleted
 from chat.services.library import attachments, projects, traces
+from chat.services.turns import queue
 
 TITLE_LENGTH = 200
 TEMPORARY_KEPT = timedelta(days=1)
@@ -125,6 +126,7 @@ def discard_conversations(user: User, ids: Collection[UUID]) -> list[UUID]:
         kept = [row.pk for row in rows if not row.temporary]
         Conversation.objects.filter(pk__in=kept).update(deleted_at=timezone.now())
         for pk in kept:
+            queue.pause_queue(pk, queue.RESTORED)
             _tell_deleted(pk, user.pk)
         passing = [row for row in rows if row.temporary]
     for row in passing:
@@ -181,7 +183,8 @@ def delete_conversation(conversation: Conversation) -> None:
     with transaction.atomic():
         _lock_turns(pk)
         sent = Attachment.objects.filter(messages__conversation=conversation)
-        files = list(sent.values_list("pk", flat=True))
+        queued = Attachment.objects.filter(queued_prompts__conversation=conversation)
+        files = list(sent.values_list("pk", flat=True).union(queued.values_list("pk", flat=True)))
         traces.forget_later([pk])
         conversation.delete()
         attachments.discard_unused(Attachment.objects.filter(pk__in=files))

@@ -21,6 +21,11 @@ MAX_IMAGE_BYTES = 3_500_000
 # times more.
 MAX_MEMORY = 250_000_000
 ORIENTATION = 0x0112  # EXIF
+# Of a JPEG: how it begins where its JFIF segment has no thumbnail, its end, and the markers of the
+# segments that a picture needs (ITU T.81, table B.1): the frame, tables and the scan.
+JPEG_BEGINS = bytes.fromhex("ffd8 ffe0 0010 4a46494600 0101 00 0001 0001 00 00")
+JPEG_ENDS, START_OF_SCAN = b"\xff\xd9", b"\xff\xda"
+PLAIN_SEGMENTS = (b"\xff\xc0", b"\xff\xc4", b"\xff\xdb", START_OF_SCAN)
 UPRIGHT = {
     2: Transpose.FLIP_LEFT_RIGHT,
     3: Transpose.ROTATE_180,
@@ -60,6 +65,19 @@ def rewrite_image(
             log.info("image cannot be read", error=repr(error)[:200])
             words = gettext("{name} is damaged: it cannot be read to the end.")
             raise Refused(RefusalCode.FILE_DAMAGED, words.format(name=name)) from error
+
+
+def is_nothing_but_pixels(data: bytes) -> bool:
+    """Whether a JPEG that can be read is as `rewrite_image` writes it: not too large, and without
+    any segment for metadata or data after its end."""
+    if not data.startswith(JPEG_BEGINS) or max(Image.open(BytesIO(data)).size) > MAX_EDGE:
+        return False
+    place = len(JPEG_BEGINS)
+    while data[place : place + 2] in PLAIN_SEGMENTS:
+        if data[place : place + 2] == START_OF_SCAN:  # where it is not progressive, the only one
+            return data.find(JPEG_ENDS, place) == len(data) - len(JPEG_ENDS)
+        place += 2 + int.from_bytes(data[place + 2 : place + 4])
+    return False
 
 
 def _bytes_per_pixel(image: Image.Image) -> int:

@@ -1,133 +1,128 @@
-"""Storing a conversation that was held elsewhere."""
+"""Storing conversations that were held elsewhere.
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+A conversation is stored in short transactions, so that nobody who writes meanwhile waits for it.
+Until its last message is stored it is not listed (`Conversation.deleted_at` lies in the future);
+what was cut short, the next import of the same file completes, or the sweep removes.
+"""
+
+from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Max, Min
 from django.utils import timezone
 
 from accounts.models import User
-from agent.errors import ErrorCode
 from agent.messages import plain_text, sanitise_text
 from chat.engine.model_profiles import find_default_name, is_offered
-from chat.engine.model_server import get_counter
-from chat.errors import RefusalCode, Refused
-from chat.importers.pi import Session, SessionMessage
-from chat.models import Conversation, Message, Turn
-from chat.protocol import from_rows
-from chat.protocol.broadcast import emit, user_group
-from chat.services.library import search_index
+from chat.importers.records import ImportedConversation, ImportedMessage
+from chat.models import Conversation, MessageOrigin, Origin, Project
 from chat.services.library.conversations import TITLE_LENGTH, make_first_title
+from chat.services.library.importing_messages import AfterWrite, MessageWriter, Stored
+from chat.services.turns.message_changes import change_history
 
-BATCH = 500
-PROGRESS_EVERY = 50  # messages
-HOLDER = "import"  # of the turns: no process runs them
-
-Progress = Callable[[int, int], None]
+ARRIVING_KEPT = timedelta(days=1)  # for which a half-stored conversation waits to be completed
+ORIGIN_LENGTH = 200
 
 
-def import_session(
-    user: User,
-    session: Session,
+def store_conversation(
+    owner: User,
+    format_name: str,
+    conversation: ImportedConversation,
     *,
-    title: str = "",
+    project: Project | None = None,
     model: str = "",
-    progress: Progress = lambda done, total: None,
-) -> Conversation:
-    """Store a session as one conversation of a user, or nothing.
+    after_write: AfterWrite = lambda seconds: None,
+) -> Stored:
+    """Store what of a conversation is not here yet: all of it, or messages that its export has got
+    since. What was said in Everlong is neither changed nor moved.
 
-    It goes on with `model`; without one, with the session's own where it is offered, else with the
-    default. Refused where the session has no messages.
+    It goes on with `model`; without one, with its own where that is offered, else with the default.
+    Blocks, for as long as counting tokens takes.
     """
-    if not session.messages:
-        raise Refused(RefusalCode.EMPTY_SESSION, "The file holds no messages.")
-    own = session.model if is_offered(user.pk, session.model) else find_default_name(user.pk)
-    model = model or own
-    rows = _rows(session.messages, progress)
-    times = [row.created_at for row in rows]  # Django puts its own time into new rows
-    title = " ".join(sanitise_text(title).split())[:TITLE_LENGTH]
+    if not conversation.messages:
+        return Stored()
+    row = _find_or_create(owner, format_name, conversation, project, model)
+    is_new = _is_arriving(row)
+    if row.deleted_at and not is_new:
+        # Its owner has just deleted it, and may still restore it.
+        return Stored(row.pk, known=len(conversation.messages))
+    writer = MessageWriter(owner, row, conversation, is_new=is_new, after_write=after_write)
+    if is_new:
+        _align(row, writer.path)
+    stored = writer.store_all()
+    if is_new:
+        _list(row, conversation)
+    return stored
+
+
+def _is_arriving(row: Conversation) -> bool:
+    return row.deleted_at is not None and row.deleted_at > timezone.now()
+
+
+def _find_or_create(
+    owner: User,
+    format_name: str,
+    conversation: ImportedConversation,
+    project: Project | None,
+    model: str,
+) -> Conversation:
+    """The conversation of this origin; a new one is empty, and not listed."""
+    place = {
+        "owner": owner,
+        "format": format_name,
+        "account": conversation.account[:100],
+        "conversation_origin": conversation.origin[:ORIGIN_LENGTH],
+        "project_origin": "",
+    }
+    known = Origin.objects.filter(**place).select_related("conversation").first()
+    if known and known.conversation:
+        return known.conversation
+    title = " ".join(sanitise_text(conversation.title).split())[:TITLE_LENGTH]
+    own = conversation.model if is_offered(owner.pk, conversation.model) else ""
     with transaction.atomic():
-        conversation = Conversation.objects.create(
-            owner=user,
-            model=model,
-            title=title or _title(session),
+        row = Conversation.objects.create(
+            owner=owner,
+            project=project,
+            title=title or _first_title(conversation),
             title_edited=bool(title),
-            next_number=len(rows) + 1,
-            # What was reported there was of other requests: other tools, another system prompt, and
-            # after a compaction of theirs not all the messages.
-            meter_valid_from=len(rows) + 1,
+            model=model or own or find_default_name(owner.pk),
+            system_prompt=sanitise_text(conversation.system_prompt),
+            pinned=conversation.pinned,
+            archived=conversation.archived,
+            deleted_at=timezone.now() + ARRIVING_KEPT,
         )
-        _store(conversation, rows, session.messages)
-        _date(conversation, rows, times)
-        search_index.index_messages(user.pk, rows)
-        emit(user_group(user.pk), from_rows.conversation_updated(conversation))
-    return conversation
+        Origin.objects.create(**place, conversation=row)
+    return row
 
 
-def _title(session: Session) -> str:
+def _first_title(conversation: ImportedConversation) -> str:
     """The first line that a person wrote."""
-    asked = (plain_text(m.blocks) for m in session.messages if not m.holds_results)
-    return next(
-        (line for text in asked if (line := make_first_title(text))), "Imported conversation"
+    asked = (plain_text(m.blocks) for m in conversation.messages if _is_prompt(m))
+    titles = (make_first_title(sanitise_text(text)) for text in asked)
+    return next(filter(None, titles), "Imported conversation")
+
+
+def _is_prompt(message: ImportedMessage) -> bool:
+    return message.role == "user" and not any(b["type"] == "tool_result" for b in message.blocks)
+
+
+def _align(row: Conversation, path: set[str]) -> None:
+    """Of what an import has stored that was cut short, show the branch that this file shows."""
+    origins = MessageOrigin.objects.filter(conversation=row, message__isnull=False)
+    wanted = {pk for origin, pk in origins.values_list("origin", "message") if origin in path}
+    shown = set(row.messages.filter(active=True).values_list("pk", flat=True))
+    with transaction.atomic():
+        row.messages.filter(pk__in=shown - wanted).update(active=False)
+        row.messages.filter(pk__in=wanted - shown).update(active=True)
+
+
+def _list(row: Conversation, conversation: ImportedConversation) -> None:
+    """List a conversation that has arrived, at the times when it was held."""
+    times = row.messages.aggregate(first=Min("created_at"), last=Max("created_at"))
+    change_history(
+        row,
+        created_at=conversation.created_at or times["first"],
+        updated_at=conversation.updated_at or times["last"],
+        imported_at=timezone.now(),
+        deleted_at=None,
     )
-
-
-def _rows(messages: Sequence[SessionMessage], progress: Progress) -> list[Message]:
-    """Unsaved rows. Counting is the slow part, so it is done before the transaction."""
-    rows: list[Message] = []
-    latest = timezone.now()
-    for position, message in enumerate(messages):
-        if position % PROGRESS_EVERY == 0:
-            progress(position, len(messages))
-        latest = message.at or (rows[-1].created_at if rows else latest)
-        rows.append(
-            Message(
-                number=position + 1,
-                position=position,
-                role=message.role,
-                blocks=message.blocks,
-                text=plain_text(message.blocks),
-                tokens=get_counter().count_blocks(message.blocks),
-                status=message.status,
-                stop_reason=message.stop_reason[:40],
-                model=message.model[:200],
-                usage=message.usage,
-                created_at=latest,
-            )
-        )
-    progress(len(messages), len(messages))
-    return rows
-
-
-def _store(
-    conversation: Conversation, rows: Sequence[Message], messages: Sequence[SessionMessage]
-) -> None:
-    """Messages, and a turn for each answer that did not end well: it says how it ended."""
-    for row, message in zip(rows, messages, strict=True):
-        row.conversation = conversation
-        if message.status == "complete":
-            continue
-        stopped = message.status == "interrupted"
-        error = {"code": ErrorCode.IMPORTED, "message": message.error[:300], "retryable": False}
-        row.turn = Turn(
-            conversation=conversation,
-            kind=Turn.Kind.ANSWER,
-            status=Turn.Status.CANCELLED if stopped else Turn.Status.FAILED,
-            holder=HOLDER,
-            lease_expires=row.created_at,
-            finished_at=row.created_at,
-            error=None if stopped else error,
-        )
-    Turn.objects.bulk_create([row.turn for row in rows if row.turn], batch_size=BATCH)
-    Message.objects.bulk_create(rows, batch_size=BATCH)
-
-
-def _date(conversation: Conversation, rows: Sequence[Message], times: Sequence[datetime]) -> None:
-    """Set what only stored rows can have: their own times, and the ids of their parents."""
-    for row, before, time in zip(rows, [None, *rows], times, strict=False):
-        row.parent = before
-        row.created_at = time
-    Message.objects.bulk_update(rows, ["parent", "created_at"], batch_size=BATCH)
-    conversation.created_at = min(times)
-    conversation.updated_at = timezone.now()  # where its owner looks for it: on top
-    conversation.save(update_fields=["created_at", "updated_at"])

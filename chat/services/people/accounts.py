@@ -10,7 +10,7 @@ from accounts.deletion import delete_traces
 from accounts.models import User
 from accounts.roles import require_administrator_without
 from chat.models import Attachment, Conversation, Turn
-from chat.services.library import attachments, traces
+from chat.services.library import attachments, import_jobs, traces
 
 
 def delete_accounts(users: Collection[User]) -> None:
@@ -23,6 +23,7 @@ def delete_accounts(users: Collection[User]) -> None:
         active = Turn.objects.filter(conversation__owner__in=users, status__in=Turn.ACTIVE)
         list(active.select_for_update(of=("self",)))
         attachments.delete_files(Attachment.objects.filter(owner__in=users))
+        import_jobs.delete_files_of(users)
         owned = Conversation.objects.filter(owner__in=users)
         traces.forget_later(owned.values_list("pk", flat=True))
         delete_traces(users)

@@ -1,7 +1,8 @@
 """Giving somebody's projects and conversations to somebody else, as when a person leaves.
 
 What is remembered of the person stays theirs; who paid stays with the calls. Links to what is
-handed over end, and a file that another conversation uses too goes along.
+handed over end, those with threads of Slack too, and a file that another conversation uses goes
+along.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,13 +17,15 @@ from accounts import audit
 from accounts.audit import Act
 from accounts.models import User
 from chat.errors import Refused
-from chat.models import Attachment, Conversation, Memory, MemoryProposal, Project
+from chat.models import Attachment, Conversation, Memory, MemoryProposal, Project, QueuedPrompt
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_access_check, user_group
 from chat.protocol.events import ConversationDeleted, ProjectsChanged
 from chat.services.library import search_index, shares
 from chat.services.library.conversations import refuse_if_busy
+from chat.services.slack import threads
 from chat.services.summary import compactions
+from chat.services.turns import queue
 
 log = structlog.get_logger(__name__)
 
@@ -124,12 +127,14 @@ def _give(rows: Sequence[Conversation], owner: User, receiver: User, by: User | 
     Conversation.objects.filter(pk__in=ids).update(
         owner=receiver, pinned=False, memory_text="", meter_valid_from=F("next_number")
     )
+    queue.delete_queued(QueuedPrompt.objects.filter(conversation__in=ids))  # in their author's name
     Attachment.objects.filter(messages__conversation__in=ids).update(owner=receiver)
     MemoryProposal.objects.filter(conversation__in=ids).delete()
     # Of facts about the person, which stay: where they were said is closed to them.
     said = Memory.everything.filter(conversation__in=ids, owner=owner)
     said.update(conversation=None, message_number=None)
     shares.revoke_all(ids)
+    threads.unlink_all(ids)
     for row in rows:
         compactions.discard_preparations(row)  # a worker writes them for the owner before
         _ask_again(row)

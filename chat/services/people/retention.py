@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -69,7 +69,7 @@ def find_old() -> list[UUID]:
     if noted is None or noted.reason != _describe(owners) or noted.at >= _oldest(TOLD_DAYS):
         return found
     for days, ids in owners.items():
-        rows = _kept_by_nobody().filter(owner__in=ids, updated_at__lt=_oldest(days))
+        rows = _kept_by_nobody().filter(_is_older(days), owner__in=ids)
         found += rows.order_by("updated_at").values_list("pk", flat=True)[:BATCH]
     return found
 
@@ -83,7 +83,7 @@ def delete_if_old(conversation_id: UUID) -> bool:
         if row is None:
             return False
         days = next(iter(_find_owners(row.owner_id)), 0)
-        if not days or row.updated_at >= _oldest(days):
+        if not days or _find_newest(row) >= _oldest(days):
             return False
         # Nobody begins one now: that needs the row that is locked here.
         if Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).exists():
@@ -101,7 +101,7 @@ def find_deletion(user: User, row: Conversation) -> datetime | None:
     days = settings.RETENTION_DAYS if days is None else days
     if not days:
         return None
-    moment = row.updated_at + timedelta(days=days)
+    moment = _find_newest(row) + timedelta(days=days)
     now = timezone.now()
     return max(moment, now) if moment - now < timedelta(days=TOLD_DAYS) else None
 
@@ -116,6 +116,17 @@ def _kept_by_nobody() -> QuerySet[Conversation]:
     return Conversation.objects.filter(
         pinned=False, held=False, owner__held=False, temporary=False, deleted_at=None
     )
+
+
+def _is_older(days: int) -> Q:
+    """Whether the last message of a conversation is, and its import."""
+    imported = Q(imported_at=None) | Q(imported_at__lt=_oldest(days))
+    return imported & Q(updated_at__lt=_oldest(days))
+
+
+def _find_newest(row: Conversation) -> datetime:
+    """From when on its age counts: what was imported has been here since then."""
+    return max(row.updated_at, row.imported_at or row.updated_at)
 
 
 def _oldest(days: int) -> datetime:

@@ -10,7 +10,7 @@ from accounts.policies import load_rights
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.instructions.pins import Pin
 from agent.compaction.plan import Plan
-from agent.compaction.policy import BACKGROUND, Origin
+from agent.compaction.policy import BACKGROUND, Origin, Trigger
 from agent.engine import CompactedContext
 from chat.engine.recent_messages import to_agent_message
 from chat.engine.state import RequestState, load_state
@@ -18,6 +18,7 @@ from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionPrepared
+from chat.queries.records import find_by_rule_through
 from chat.queries.summary_versions import load_covered, read_chapters, read_chapters_before
 from chat.services.summary.compactions import (
     CANCELLED,
@@ -44,6 +45,11 @@ class SummaryTask:
     plan: Plan
     chapters: list[Chapter]
     edited: list[Pin]  # of the version that it replaces
+
+    @property
+    def is_by_rule(self) -> bool:
+        """Whether all that it covers came from elsewhere, and no model reads it."""
+        return self.plan.summarise[-1].number <= find_by_rule_through(self.state)
 
 
 def claim(compaction_id: int, pid: int) -> SummaryTask | None:
@@ -123,7 +129,9 @@ def report_progress(compaction: Compaction, text: str) -> None:
 def describe_calls(task: SummaryTask) -> CallDetails:
     """Who pays for the calls of a compaction: the owner of its conversation."""
     compaction = task.compaction
-    is_preparation = compaction.trigger in BACKGROUND or compaction.origin == Origin.REBUILT
+    asked = compaction.trigger == Trigger.MANUAL
+    rebuilt = compaction.origin == Origin.REBUILT and not asked
+    is_preparation = compaction.trigger in BACKGROUND or rebuilt
     return CallDetails(
         task.state.conversation.owner_id,
         ModelCall.Kind.PREPARATION if is_preparation else ModelCall.Kind.SUMMARY,

@@ -29,6 +29,7 @@ from chat.engine.state import RequestState, load_state
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.queries import records
 from chat.queries.summary_versions import find_ready, load_covered
 from chat.services.calls import lose_open_of_compaction
 from chat.services.turns import leases
@@ -74,7 +75,8 @@ def begin(
     tokens_before: int | None = None,
 ) -> Compaction:
     """Record a compaction that a worker may now claim; `previous` is the version to extend. There
-    is no `trigger` where the `origin` is not a compaction.
+    is no `trigger` where the `origin` is not a compaction, unless its owner asked to have what was
+    recorded by rule read.
 
     With a turn the page is locked; without one it is a preparation. Raises TurnEnded.
     """
@@ -89,6 +91,8 @@ def begin(
         if turn_id is not None:
             _mark_compacting(turn_id)
             discard_preparations(conversation)
+        if records.is_record_due(state):
+            _mark_record(state)
         compaction = Compaction.objects.create(
             conversation=conversation,
             turn_id=turn_id,
@@ -113,6 +117,15 @@ def begin(
             _tell_start(compaction)
     log.info("compaction begun", **_describe_begin(compaction))
     return compaction
+
+
+def _mark_record(state: RequestState) -> None:
+    """Remember up to where a giant came from elsewhere. Its first message would cost more with each
+    request than the record of it says, where it is long."""
+    conversation = state.conversation
+    conversation.record_through = records.find_by_rule_through(state)
+    conversation.keep_first_message &= records.keeps_first(state)
+    conversation.save(update_fields=["record_through", "record_agreed_at", "keep_first_message"])
 
 
 def adopt(compaction: Compaction, turn_id: int) -> bool:

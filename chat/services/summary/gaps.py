@@ -17,7 +17,7 @@ from agent.compaction.chapters import gaps
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.gaps import GAP, NOTHING_LEFT
 from agent.compaction.plan import Plan, render_chapters
-from agent.compaction.policy import Origin
+from agent.compaction.policy import Origin, Trigger
 from agent.compaction.writing.job import WrittenSummary
 from agent.messages import AgentMessage
 from chat.engine import model_server
@@ -190,22 +190,31 @@ def begin_rebuild(conversation_id: UUID) -> int | None:
         if gap is None or not conversation.owner.is_active or compactions.is_writing(conversation):
             return None
         state = load_state(conversation_id)
-        if is_breaker_open(state, unseen=True) or is_over_budget(state):
+        if is_breaker_open(state, unseen=True) or (not gap.by_rule and is_over_budget(state)):
             return None
         writer = compactions.choose_writer(conversation)
-        if not is_permitted(conversation, writer, counted_for=conversation.owner_id):
+        # What its owner agreed to was counted then.
+        counted_for = None if gap.by_rule else conversation.owner_id
+        if not is_permitted(conversation, writer, counted_for=counted_for):
             return None
         planned = Plan(_read_covered(conversation, gap), state.context.messages)
         return compactions.begin(
-            state, planned, origin=Origin.REBUILT, turn_id=None, previous=current
+            state,
+            planned,
+            Trigger.MANUAL if gap.by_rule else None,
+            origin=Origin.REBUILT,
+            turn_id=None,
+            previous=current,
         ).pk
 
 
 def _next_gap(conversation: Conversation, current: Compaction | None) -> Chapter | None:
-    """The oldest chapter without text of which a model can read anything. One whose messages are
-    all left out says just that."""
+    """The oldest chapter without text of which a model can read anything, or that was recorded by
+    rule, where its owner agreed that a model reads it. One whose messages are all left out says
+    just that."""
+    agreed = conversation.record_agreed_at is not None
     for chapter in summary_versions.read_chapters(current):
-        if not chapter.gap:
+        if not (chapter.gap or (chapter.by_rule and agreed)):
             continue
         if any(message.blocks for message in _read_covered(conversation, chapter)):
             return chapter
@@ -239,12 +248,21 @@ def fill(task: SummaryTask, written: WrittenSummary) -> bool:
             )
         ):
             state = _store_filled(conversation, filled)
+            _end_record(conversation)
             task.compaction.tokens_after = state.used
             task.compaction.save(update_fields=["tokens_after"])
             compactions.announce_end(task.compaction)
             return True
     compactions.fail(task.compaction.pk, compactions.CHANGED)
     return False
+
+
+def _end_record(conversation: Conversation) -> None:
+    """Forget that a record's owner agreed to have it read, when all of it is."""
+    chapters = summary_versions.read_chapters(conversation.compaction)
+    if conversation.record_agreed_at and not any(each.by_rule for each in chapters):
+        conversation.record_through, conversation.record_agreed_at = 0, None
+        conversation.save(update_fields=["record_through", "record_agreed_at"])
 
 
 def _fill_all(conversation: Conversation, written: Sequence[Chapter]) -> list[Compaction]:

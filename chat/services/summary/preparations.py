@@ -95,7 +95,7 @@ def is_over_budget(state: RequestState) -> bool:
         return False
     day_ago = timezone.now() - timedelta(days=1)
     rows = Compaction.objects.filter(
-        Q(trigger__in=BACKGROUND) | Q(origin=Origin.REBUILT),
+        Q(trigger__in=BACKGROUND) | Q(origin=Origin.REBUILT, trigger=""),
         conversation=state.conversation,
         created_at__gt=day_ago,
     )

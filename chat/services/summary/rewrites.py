@@ -5,7 +5,7 @@ wrote."""
 from django.db import transaction
 from django.utils.translation import gettext
 
-from agent.compaction.policy import Method, Origin
+from agent.compaction.policy import Method, Origin, Reason
 from chat.engine.state import load_state
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Turn
@@ -47,7 +47,7 @@ def open_rewrite_turn(compaction_id: int, *, holder: str) -> CompactionTurn:
     """
     with transaction.atomic():
         old, conversation = lock_current(compaction_id)
-        if old.method != Method.EXTRACT:
+        if old.method != Method.EXTRACT or old.method_reason == Reason.NOT_AGREED:
             raise Refused(
                 RefusalCode.NOT_CURRENT,
                 gettext("Only a summary that was written by rule can be tried again."),

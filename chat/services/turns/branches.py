@@ -46,15 +46,17 @@ def edit_message(
     *,
     holder: str,
     zone: str = "",
+    source: Message.Source = Message.Source.WEB,
 ) -> requests.AnswerStart:
     """Send another version of one's own message, with its attachments; what followed the old one
-    stays with it. `pasted`: see `chat.protocol.pasted`; `zone`: see `turns.NewMessage`.
+    stays with it. `pasted`: see `chat.protocol.pasted`; `zone`, `source`: see `turns.NewMessage`.
 
     Raises Refused (busy, empty, too long, not a message of the user's) and DoesNotExist.
     """
     old = load_conversation(user, conversation_id).messages.get(pk=message_id)
     kept = [block for block in old.blocks if block["type"] != "text"]
-    prompt = turns.make_prompt(text, pasted, kept, list(old.attachments.all()), zone=zone)
+    files = list(old.attachments.all())
+    prompt = turns.make_prompt(text, pasted, kept, files, zone=zone, source=source)
     with transaction.atomic():
         conversation, old = lock_message(user, conversation_id, message_id)
         if not read_original(old).is_prompt:

@@ -27,6 +27,7 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.services import calls
 from chat.services.library import search_index
 from chat.services.summary import compactions
+from chat.services.turns import queue
 from chat.services.turns.message_changes import change_history, update_messages
 from chat.services.turns.turns import append_answer, find_head, find_open_answer, text_blocks
 from spending.calls import CallEnd, end_call, read_usage
@@ -104,6 +105,7 @@ def _store_end(turn_id: int, ending: TurnOutcome, tokens: int) -> RequestState |
         if message is None:  # it failed before the request went out
             message = append_answer(conversation, find_head(conversation), turn)
         store_answer(conversation, profile, message, ending, tokens)
+        _pause_queue(turn, ending.status)
     if turn.model:
         profile = _return_to_own_model(conversation)
     state = load_state_for(conversation, profile)
@@ -114,6 +116,14 @@ def _store_end(turn_id: int, ending: TurnOutcome, tokens: int) -> RequestState |
     emit(group, from_rows.context_usage(state))
     transaction.on_commit(lambda: _log_end(turn, ending), robust=True)
     return state
+
+
+def _pause_queue(turn: Turn, status: Turn.Status) -> None:
+    """What was to follow an answer that was stopped, or failed, waits until its author has seen
+    that."""
+    if status != Turn.Status.COMPLETED:
+        words = queue.STOPPED if status == Turn.Status.CANCELLED else queue.FAILED
+        queue.pause_queue(turn.conversation_id, words)
 
 
 def _return_to_own_model(conversation: Conversation) -> ModelProfile:
@@ -157,6 +167,7 @@ def finish_plainly(
         left = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING)
         kept = left.values_list("usage", flat=True).first()
         update_messages(turn.conversation, left, **failed)
+        _pause_queue(turn, Turn.Status.FAILED)
         # After the commit: whatever goes wrong with that keeps no lock.
         transaction.on_commit(lambda: _end_calls(turn_id, call, kept), robust=True)
         emit(conversation_group(turn.conversation_id), from_rows.turn_finished(turn, None))

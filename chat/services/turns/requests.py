@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -103,8 +104,10 @@ def send_prompt(
     *,
     expected_head: int | None,
     holder: str,
+    model: str = "",
 ) -> AnswerStart | None:
-    """`send_message` for what is ready to be stored."""
+    """`send_message` for what is ready to be stored. `model` answers this alone, "": the
+    conversation's."""
     try:
         # The database's constraints keep out a second turn and a repeated frame. Which of them it
         # was is looked up only then.
@@ -124,7 +127,7 @@ def send_prompt(
                 conversation.title = make_first_title(prompt.text or prompt.files[0].name)
                 save_row(conversation, "title")
             emit(user_group(user.pk), from_rows.conversation_updated(conversation))
-            return open_answer_turn(conversation, holder, prompt=prompt, after=head)
+            return open_answer_turn(conversation, holder, prompt=prompt, after=head, model=model)
     except (IntegrityError, Refused) as error:
         if prompt.client_id is not None and _was_sent(user, conversation_id, prompt.client_id):
             return None
@@ -251,7 +254,8 @@ def open_request(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
 def _book(turn: Turn, state: RequestState, message: Message) -> BookedCall:
     """Open the row of the call that the request is, for the owner of the conversation."""
     conversation, messages = state.conversation, state.context.messages
-    after_tools = any(block["type"] == "tool_result" for block in messages[-1].blocks)
+    latest = takewhile(lambda message: message.role == "user", reversed(messages))
+    after_tools = any(message.holds_tool_results for message in latest)
     details = CallDetails(
         conversation.owner_id,
         ModelCall.Kind.TOOL_ROUND if after_tools else ModelCall.Kind.ANSWER,

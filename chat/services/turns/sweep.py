@@ -14,7 +14,7 @@ from agent.errors import AgentError, ErrorCode
 from chat.db.threads import UNAVAILABLE
 from chat.models import Compaction, Message, Turn
 from chat.services import calls
-from chat.services.library import attachments, conversations, memories
+from chat.services.library import attachments, conversations, import_jobs, memories
 from chat.services.people import retention
 from chat.services.summary import compactions
 from chat.services.turns import endings, leases
@@ -44,9 +44,9 @@ def sweep() -> int:
     """End turns and compactions whose lease has run out: a turn is interrupted with its text kept,
     a compaction fails. End model calls that nobody waits for any more. Delete conversations and
     facts that were deleted and not restored, temporary ones and unsent files after a day, proposals
-    for the memory after two weeks, and now and then what is older than the retention allows. Safe
-    to run anywhere at any time; returns how many it ended. A row that fails is logged and does not
-    hold up the others.
+    for the memory after two weeks, imports that nobody works on, and now and then what is older
+    than the retention allows. Safe to run anywhere at any time; returns how many it ended. A row
+    that fails is logged and does not hold up the others.
     """
     return (
         _end_abandoned()
@@ -55,6 +55,7 @@ def sweep() -> int:
         + _each("attachments", ["unsent"], lambda _: attachments.delete_unsent())
         + _each("memories", ["forgotten"], lambda _: memories.delete_forgotten())
         + _each("memory proposals", ["old"], lambda _: memories.delete_old_proposals())
+        + _each("imports", ["silent"], lambda _: import_jobs.sweep())
         + _each("retention", ["old"], lambda _: retention.delete_old())
     )
 

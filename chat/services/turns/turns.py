@@ -146,15 +146,16 @@ def begin_turn(
     insert_row(turn)
     group = conversation_group(conversation.pk)
     if prompt:
-        message = _store_prompt(prompt, conversation, after, turn)
-        emit_later(group, lambda: from_rows.message_created(message))
+        store_prompt(prompt, conversation, after, turn)
     emit(group, from_rows.turn_started(turn))
     return turn
 
 
-def _store_prompt(
+def store_prompt(
     prompt: Prompt, conversation: Conversation, after: Message | None, turn: Turn
 ) -> Message:
+    """A user's message of a turn, after the message `after`. The caller's transaction holds the
+    conversation."""
     zone = prompt.zone or settings.TIME_ZONE
     message = append_message(
         conversation,
@@ -170,6 +171,7 @@ def _store_prompt(
     )
     if prompt.files:
         message.attachments.set(prompt.files)
+    emit_later(conversation_group(conversation.pk), lambda: from_rows.message_created(message))
     return message
 
 

@@ -1,86 +1,74 @@
-"""Exports that a test writes, and what an importer makes of them."""
+"""Exports as other programs write them, a piece at a time."""
 
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.context.api_messages import build_api_messages
-from agent.messages import AgentMessage, RawTokens, shown_text
-from agent.model.message_rules import Rules, find_message_violations
 from chat.importers.archive import Archive
 from chat.importers.formats import find_format
-from chat.importers.records import (
-    Imported,
-    ImportedConversation,
-    ImportedFile,
-    ImportedMessage,
-)
+from chat.importers.records import Imported, ImportedConversation
+
+Json = dict[str, Any]
 
 
-def read_files(folder: Path, files: Mapping[str, Any]) -> list[Imported]:
-    """What the format that is found makes of JSON files by their names; of a mapping in place of
-    contents, a zip of such files."""
-    paths = []
-    for name, content in files.items():
-        path = folder / name
-        if name.endswith(".zip"):
-            with zipfile.ZipFile(path, "w") as written:
-                for inner, value in content.items():
-                    written.writestr(inner, json.dumps(value))
-        else:
-            path.write_text(json.dumps(content))
-        paths.append((name, path))
-    with Archive(paths) as archive:
+def write_json(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value))
+    return path
+
+
+def write_zip(path: Path, files: Mapping[str, Any]) -> Path:
+    """Bytes as they are, everything else as JSON."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, value in files.items():
+            opened.writestr(name, value if isinstance(value, bytes) else json.dumps(value))
+    return path
+
+
+def read_files(*paths: Path) -> list[Imported]:
+    """Everything in some files; what `open` of their files gives can be read no longer."""
+    with Archive([(path.name, path) for path in paths]) as archive:
         return list(find_format(archive).read(archive))
 
 
-def read_one(folder: Path, element: Any) -> ImportedConversation:
-    """The one conversation of a file with one element."""
-    (found,) = read_files(folder, {"export.json": [element]})
-    assert isinstance(found, ImportedConversation), found
-    return found
+def only_conversation(found: Iterable[Imported]) -> ImportedConversation:
+    (conversation,) = [each for each in found if isinstance(each, ImportedConversation)]
+    return conversation
 
 
-def shape(messages: Sequence[ImportedMessage]) -> list[tuple[str, str]]:
-    """Role and text of each message; calls and results in the words of `agent.messages`."""
-    return [(message.role, shown_text(message.blocks)) for message in messages]
+# --- ChatGPT --------------------------------------------------------------------------------------
 
 
-def branch(conversation: ImportedConversation) -> list[ImportedMessage]:
-    """The messages of the branch that is shown."""
-    by_origin = {message.origin: message for message in conversation.messages}
-    path: list[ImportedMessage] = []
-    at = conversation.leaf
-    while at is not None:
-        path.append(by_origin[at])
-        at = path[-1].parent
-    return path[::-1]
+def say(role: str, *parts: Any, kind: str = "text", **fields: Any) -> Json:
+    """A message; `content` in `fields` stands for a content without parts."""
+    name = fields.pop("name", None)
+    content = {"content_type": kind} | fields.pop("content", {"parts": list(parts)})
+    return {"author": {"role": role, "name": name}, "content": content} | fields
 
 
-def read_bytes(file: ImportedFile) -> bytes:
-    with file.open() as opened:
-        return opened.read()
-
-
-def check(conversation: ImportedConversation) -> None:
-    """What holds of every conversation: each message once, after its parent, and the shown branch
-    makes a request that the API takes."""
-    seen: set[str | None] = {None}
-    for message in conversation.messages:
-        assert message.parent in seen
-        assert message.origin not in seen
-        assert message.origins[0] == message.origin
-        assert message.blocks or message.files or message.error
-        seen.add(message.origin)
-    history = [
-        AgentMessage(number, message.role, message.blocks, RawTokens(0))
-        for number, message in enumerate(branch(conversation), 1)
-    ]
-    asked = AgentMessage(
-        len(history) + 1, "user", [{"type": "text", "text": "Go on."}], RawTokens(0)
+def call(tool: str, text: str, **fields: Any) -> Json:
+    return (
+        say("assistant", kind="code", content={"text": text, "language": "unknown"}, recipient=tool)
+        | fields
     )
-    sent = build_api_messages([*history, asked], set(), own_from=asked.number)
-    violations = find_message_violations(sent, Rules(frozenset()))
-    assert not [each for each in violations if "first message" not in each]
+
+
+def result(tool: str, text: str, kind: str = "execution_output", **fields: Any) -> Json:
+    return say("tool", kind=kind, content={"text": text}, name=tool) | fields
+
+
+def chain(*messages: Json | None) -> Json:
+    """A mapping of nodes n0, n1, … each after the other."""
+    return {
+        f"n{i}": {"parent": f"n{i - 1}" if i else None, "message": message}
+        for i, message in enumerate(messages)
+    }
+
+
+def talk(mapping: Any, **fields: Any) -> Json:
+    return (
+        {"id": "talk-1", "title": "A talk", "create_time": 1_750_000_000.5}
+        | fields
+        | {"mapping": mapping}
+    )

@@ -9,7 +9,7 @@ import pytest
 from chat.importers import claude_ai
 from chat.importers.errors import UnknownFormat
 from chat.importers.records import ImportedConversation, ImportedProject, Offered, Skipped
-from tests.chat.importers.exports import branch, check, read_bytes, read_files, read_one, shape
+from tests.chat.importers.rival_exports import branch, check, read_bytes, read_files, read_one, shape
 
 ROOT = "00000000-0000-4000-8000-000000000000"
 Entry = dict[str, Any]

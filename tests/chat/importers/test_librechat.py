@@ -7,7 +7,7 @@ import pytest
 
 from chat.importers import librechat
 from chat.importers.records import ImportedConversation, Skipped
-from tests.chat.importers.exports import branch, check, read_files, shape
+from tests.chat.importers.rival_exports import branch, check, read_files, shape
 
 ROOT = "00000000-0000-0000-0000-000000000000"
 Entry = dict[str, Any]

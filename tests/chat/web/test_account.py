@@ -20,7 +20,7 @@ from accounts.audit import Act
 from accounts.models import AccessToken, AuditEntry, User
 from chat.db.threads import in_db
 from chat.models import Attachment, Conversation, Memory, Message
-from chat.queries import export
+from chat.queries import export, readable_export
 from chat.services.library import attachments, memories, projects
 from chat.services.people.handing_over import hand_over
 from chat.web import exports
@@ -107,9 +107,8 @@ async def test_the_export_has_all_of_the_account(async_client: AsyncClient) -> N
     assert ("answer", Decimal("0.25")) in {(each["kind"], Decimal(each["cost"])) for each in calls}
     talk = read("conversations/0001 day-1.json")
     assert [message["shown"] for message in talk["messages"]] == [True] * 6 + [False]
-    details = read("conversations/0001 day-1.details.json")
-    assert [each["focus"] for each in details["summaries"]] == ["dates", ""]
-    assert "Second" in details["summaries"][1]["summary"]
+    assert [each["focus"] for each in talk["versions"]] == ["dates", ""]
+    assert "Second" in talk["versions"][1]["summary"]
     assert "Old" in archive.read("conversations/0002 put-away.md").decode()
     (reading,) = read("readings.json")
     assert (reading["kind"], reading["reason"]) == ("conversation", "Asked for help")
@@ -165,8 +164,9 @@ async def test_no_page_of_a_conversation_follows_after_it_was_handed_over(
 ) -> None:
     monkeypatch.setattr(export, "PAGE", 2)
     row = await in_db(make_conversation, messages=["One", "Two", "Three"])
-    parts = export.export_markdown(row)
-    begun = [await anext(parts) for _ in range(3)]  # the title and the first page
+    parts = readable_export.export_markdown(row)
+    # The front matter, the title and the first page.
+    begun = [await anext(parts) for _ in range(4)]
     heir = await in_db(make_user, "heir")
     await in_db(hand_over, [], [row.pk], heir, by=None)
     assert "Two" in begun[-1]

@@ -7,10 +7,11 @@ from django.db import OperationalError, connection
 from django.test import Client
 
 from chat.live.runner import runner
+from chat.services.slack.connection import note_problem, take_lease
 
 pytestmark = pytest.mark.on_both
 
-OK = {"process": "ok", "database": "ok", "schema": "ok"}
+OK = {"process": "ok", "database": "ok", "schema": "ok", "slack": "not used"}
 
 
 @pytest.fixture
@@ -57,6 +58,17 @@ def test_degraded_without_redis(client: Client, transactional_db: None, settings
     assert (response.status_code, told["status"]) == (200, "degraded")
     assert told["components"]["redis"].startswith("It does not answer")
     assert client.get("/healthz").status_code == 200
+
+
+def test_degraded_without_slack(client: Client, transactional_db: None, settings: Any) -> None:
+    settings.SLACK = True
+    take_lease("somebody")
+    note_problem("Slack refuses the tokens: token_revoked.")
+    response = client.get("/readyz")
+    assert (response.status_code, response.json()["status"]) == (200, "degraded")
+    assert "token_revoked" not in response.content.decode()
+    note_problem("")
+    assert client.get("/readyz").json()["components"]["slack"] == "ok"
 
 
 def test_not_ready_while_it_is_being_stopped(

@@ -157,7 +157,9 @@ def test_a_message_of_another_conversation_is_not_there(client: Client, user: Us
     assert client.post(f"/c/{one.pk}/messages/{pk}/delete/").status_code == 404
 
 
-@pytest.mark.parametrize("path", ["usage/", "export.md", "export.json"])
+@pytest.mark.parametrize(
+    "path", ["usage/", "export.md", "export.json", "export.zip", "export.html"]
+)
 def test_a_strangers_conversation_is_not_there(conversation: Conversation, path: str) -> None:
     stranger = Client()
     stranger.force_login(make_user())
@@ -373,13 +375,14 @@ async def exported(conversation: Conversation, form: str) -> str:
 async def test_an_export_holds_every_message(user: User) -> None:
     conversation = await in_db(make_conversation, user, messages=450, title="Ünïted / plans")
     text = await exported(conversation, "md")
-    assert text.startswith("# Ünïted / plans\n")
+    assert text.startswith('---\ntitle: "Ünïted / plans"\n')
+    assert "\n# Ünïted / plans\n" in text
     assert re.findall(r"^Message number (\d+)\.$", text, re.M) == [str(n) for n in range(1, 451)]
     data = json.loads(await exported(conversation, "json"))
     assert [message["number"] for message in data["messages"]] == list(range(1, 451))
 
 
-async def test_an_export_as_json_holds_the_other_branches(user: User) -> None:
+async def test_an_export_holds_the_other_branches(user: User) -> None:
     def branched() -> Conversation:
         conversation = make_conversation(owner=user, messages=2)
         old = conversation.messages.get(number=1)
@@ -394,7 +397,11 @@ async def test_an_export_as_json_holds_the_other_branches(user: User) -> None:
         (3, None, True),
         (4, 3, True),
     ]
-    assert "Message number 1." not in await exported(conversation, "md")
+    shown, _, others = (await exported(conversation, "md")).partition("# Other branches")
+    assert "Message number 1." not in shown
+    assert "## Branch from the beginning" in others
+    assert "Message number 1." in others
+    assert "Message number 1." not in await exported(conversation, "html")
     empty = await in_db(make_conversation, user)
     assert json.loads(await exported(empty, "json"))["messages"] == []
 

@@ -290,16 +290,17 @@ async def test_the_export_holds_everything_once(user: User, project: Project) ->
     archive = ZipFile(BytesIO(b"".join([chunk async for chunk in response.streaming_content])))
     assert archive.testzip() is None
     assert archive.namelist() == [
+        "everlong.json",
         "project.json",
         "files/01 log.txt",
         "files/02 log.txt",
         *(
             f"conversations/{name}.{form}"
             for name in ("0001 day-1", "0002 tag-zwei")
-            for form in ("md", "json")
+            for form in ("json", "md")
         ),
     ]
     about = json.loads(archive.read("project.json"))
-    assert (about["instructions"], about["memories"]) == ("In miles.", ["A"])
+    assert (about["instructions"], about["facts"][0]["text"]) == ("In miles.", "A")
     assert archive.read("files/02 log.txt") == b"East wind."
     assert len(json.loads(archive.read("conversations/0001 day-1.json"))["messages"]) == 4

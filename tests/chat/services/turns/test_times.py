@@ -1,6 +1,5 @@
 """The line that tells a model the time: which messages have one, that it stays, that it counts."""
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,9 +11,9 @@ from accounts.models import User
 from agent.context.assemble import assemble
 from chat.engine.model_server import get_counter
 from chat.engine.state import load_state
-from chat.importers.pi import parse_session
+from chat.importers.records import ImportedConversation, ImportedMessage
 from chat.models import Conversation, Message, Turn
-from chat.services.library.importing import import_session
+from chat.services.library.importing import store_conversation
 from chat.services.summary import leaving_out
 from chat.services.turns import branches, endings, requests, rounds
 from chat.services.turns.endings import TurnOutcome
@@ -168,15 +167,13 @@ def test_an_old_conversation_tells_the_time_from_its_next_message_on(
 
 
 def test_an_imported_thread_stays_as_it_was_and_its_age_is_told(user: User, clock: Move) -> None:
-    at = datetime(2025, 11, 20, 23, 33, tzinfo=UTC).timestamp() * 1000
-    lines = [
-        {"type": "message", "message": {"role": role, "content": said, "timestamp": at}}
-        for role, said in (
-            ("user", [{"type": "text", "text": "Count."}]),
-            ("assistant", [{"type": "text", "text": "One."}]),
-        )
+    at = datetime(2025, 11, 20, 23, 33, tzinfo=UTC)
+    messages = [
+        ImportedMessage("1", None, "user", [{"type": "text", "text": "Count."}], at=at),
+        ImportedMessage("2", "1", "assistant", [{"type": "text", "text": "One."}], at=at),
     ]
-    talk = import_session(user, parse_session([json.dumps(line).encode() for line in lines]))
+    stored = store_conversation(user, "test", ImportedConversation("talk", messages))
+    talk = Conversation.objects.get(pk=stored.conversation_id)
     assert texts(talk) == [["Count."]]
     say(talk, "And now?")
     assert texts(talk)[1][0].endswith("the message before is from Friday, 21 November 2025, 00:33]")

@@ -1,0 +1,29 @@
+"""The list of queued prompts, above the message box."""
+
+from collections.abc import Sequence
+
+from django.template.loader import render_to_string
+from django.utils.translation import gettext
+
+from chat.models import QueuedPrompt
+from chat.queries.queue import PAUSED
+
+MOST_SHOWN = 300  # characters of a prompt: its editor fetches the whole
+
+
+def render_queue(rows: Sequence[QueuedPrompt]) -> str:
+    """The rows of the list; "" where nothing waits."""
+    if not rows:
+        return ""
+    prompts = [
+        {
+            "row": row,
+            "text": row.text[:MOST_SHOWN],
+            "is_cut": len(row.text) > MOST_SHOWN,
+            "files": [each.name for each in row.attachments.all()],
+            "problem": gettext(row.problem["message"]) if row.problem else "",
+            "is_paused": bool(row.problem) and row.problem["code"] == PAUSED,
+        }
+        for row in rows
+    ]
+    return render_to_string("chat/queue/rows.html", {"prompts": prompts})
