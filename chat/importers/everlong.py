@@ -13,15 +13,15 @@ from io import BytesIO
 from itertools import islice
 from typing import Any, BinaryIO, ClassVar, TypeVar
 
-import ijson
+import ijson  # type: ignore[import-untyped]
 from django.utils.translation import gettext, gettext_noop
-from ijson.common import ObjectBuilder
+from ijson.common import ObjectBuilder  # type: ignore[import-untyped]
 from pydantic import ValidationError
 
 from agent.errors import ErrorCode
 from agent.messages import sanitise
 from chat.errors import RefusalCode, Refused
-from chat.importers.archive import Archive, Bounded, Member
+from chat.importers.archive import Archive, Member
 from chat.importers.elements import list_json
 from chat.importers.errors import BrokenArchive
 from chat.importers.everlong_checks import check_json
@@ -38,6 +38,7 @@ from chat.importers.everlong_records import (
     TurnRecord,
     VersionRecord,
 )
+from chat.importers.json_bounds import Bounded
 from chat.importers.records import Skipped
 
 NAME, LABEL = FORMAT, "Everlong"
@@ -104,11 +105,14 @@ def _read_document(
         source = Bounded(stream, archive.limits, member.label)
         head: dict[str, Any] = {}
         told = False
-        events = iter(ijson.parse(source, use_float=True))
+        # What follows the document, as in a file of lines, is another one, of whatever kind.
+        events = iter(ijson.parse(source, use_float=True, multiple_values=True))
         try:
             for prefix, event, value in events:
                 if not prefix and event == "start_array":
                     return  # another program's
+                if not prefix and event == "end_map":
+                    break
                 if prefix in LISTS and event == "start_array" and not told:
                     told = True
                     yield "", sanitise(check_json(head))

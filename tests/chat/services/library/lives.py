@@ -11,7 +11,7 @@ from PIL import Image
 from agent.errors import AgentError, ErrorCode
 from chat.engine.state import load_state
 from chat.errors import Refused
-from chat.models import Conversation, Message, Turn
+from chat.models import Compaction, Conversation, Message, Turn
 from chat.models.notices import Notice
 from chat.queries.export import export_json
 from chat.services.library import attachments
@@ -96,13 +96,13 @@ def compact(talk: Conversation, seed: int) -> None:
 
 def fail_to_compact(talk: Conversation, seed: int) -> None:
     if _count(talk) > 3:
-        make_compaction(talk, status="failed", error=f"No worker {seed}.")
+        make_compaction(talk, status=Compaction.Status.FAILED, error=f"No worker {seed}.")
 
 
 def edit_summary(talk: Conversation, seed: int) -> None:
-    if talk.compaction_id:
+    if talk.compaction:
         text = summaries.editable_text(talk.compaction)
-        summaries.edit_summary(talk.compaction_id, f"{text}\n- Mine: {seed} [#1]")
+        summaries.edit_summary(talk.compaction.pk, f"{text}\n- Mine: {seed} [#1]")
 
 
 def revert(talk: Conversation, seed: int) -> None:
@@ -191,7 +191,7 @@ def without_ids(exported: str) -> str:
     for number, each in enumerate([found, *found["files"]]):
         exported = exported.replace(each["id"], f"id-{number}")
     found = json.loads(exported)
-    ids = {
+    ids: dict[str, dict[int | None, int | None]] = {
         name: {row["id"]: place for place, row in enumerate(found[name], 1)}
         for name in ("turns", "versions")
     }

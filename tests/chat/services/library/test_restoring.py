@@ -43,6 +43,7 @@ def restore(owner: User, exported: str, folder: Path) -> Stored:
 
 
 def find(stored: Stored) -> Conversation:
+    assert stored.conversation_id is not None
     return Conversation.objects.get(pk=stored.conversation_id)
 
 
