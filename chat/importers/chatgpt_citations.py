@@ -10,7 +10,7 @@ from chat.importers.json_bounds import Unreadable, read_inner
 # part of Unicode's private area, up to U+E20F, stand around words and are taken out alone.
 MARK = re.compile("\ue200([^\ue200\ue201]*)\ue201")
 STRAY = re.compile("[\ue200-\ue20f]")
-OLD_MARK = re.compile(r"【\d+(?::\d+)?†[^】\n]{1,80}】")  # 【4†source】, until 2025
+OLD_MARK = re.compile(r"【\d{1,6}(?::\d{1,6})?†[^】\n]{1,80}】")  # 【4†source】, until 2025
 NAMED = ("entity", "url", "link")  # kinds whose second part is to be read
 
 

@@ -29,8 +29,9 @@ RESULTS = {
 # Where the text of a result is, in the order in which people read it.
 RESULT_FIELDS = ("name", "title", "url", "text", "output_str", "result", "snippet", "summary")
 INTERRUPTED = ("in_progress", "finished_partial_completion")
-SANDBOX_LINK = re.compile(r"\(sandbox:(/[^)\s]+)\)")
+SANDBOX_LINK = re.compile(r"\(sandbox:(/[^()\s]+)\)")
 FENCE = re.compile("`+")
+MOST_RECAPPED = 200_000  # characters of thinking, to which many recaps might be added
 
 PLACEHOLDER = gettext_noop("a joint between messages")
 SYSTEM = gettext_noop("a system message")
@@ -251,8 +252,9 @@ def _think(content: Raw) -> list[Block]:
 
 
 def _add_recap(before: Part | None, text: str) -> None:
-    if before and before.blocks and before.blocks[-1]["type"] == "thinking" and text:
-        before.blocks[-1]["thinking"] += f"\n\n{text}"
+    last = before.blocks[-1] if before and before.blocks else {}
+    if last.get("type") == "thinking" and text and len(last["thinking"]) < MOST_RECAPPED:
+        last["thinking"] += f"\n\n{text}"
 
 
 def _end(part: Part, message: Raw, metadata: Raw) -> None:
