@@ -67,7 +67,10 @@ def find_format(archive: Archive) -> Format:
 
 
 def _find_of(archive: Archive, member: Member) -> Format | None:
-    """The format of one file: that of its first element that has one."""
+    """The format of one file: that of its first element that has one. A file of our own is one
+    element, however large it is, and says at its beginning what it is."""
+    if everlong.begins(archive, member):
+        return everlong
     for element in look(archive, member):
         for one in FORMATS:
             if one.is_mine(element):
