@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agent.messages import Block
+from chat.importers.content import safe_id
 from chat.importers.records import ImportedFile, ImportedMessage
 from chat.importers.trees import Node, Tree
 
@@ -214,5 +215,4 @@ def _name_files(node: str | None) -> str:
 
 def make_call_id(origin: str) -> str:
     """An id that the API takes, of that of a node."""
-    cleaned = "".join(c if c.isascii() and c.isalnum() or c in "_-" else "_" for c in origin)
-    return f"call_{cleaned}"
+    return f"call_{safe_id(origin)}"

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.utils.translation import gettext_noop
 
+from chat.importers.content import as_list, as_object, as_text, bytes_file
 from chat.importers.json_bounds import read_inner
 from chat.importers.records import ImportedFile, Tally
 from chat.importers.trees import Node, Tree
@@ -88,7 +88,7 @@ class _Replay:
         """The state after a node, and the document that it changed, if any."""
         message = node.value
         identity, title = _read_mark(message)
-        if (call := _text(message.get("recipient"))).startswith(TOOL):
+        if (call := as_text(message.get("recipient"))).startswith(TOOL):
             state = replace(state, call=call, arguments=_read_arguments(message))
         if not identity or state.arguments is None:
             return state, ""  # the result of a call says which document it is of
@@ -107,13 +107,12 @@ class _Replay:
         assert state.arguments is not None
         if state.call == CREATE:
             text = state.arguments.get("content")
-            name, kind = _text(state.arguments.get("name")), _text(state.arguments.get("type"))
+            name, kind = as_text(state.arguments.get("name")), as_text(state.arguments.get("type"))
             return _Document(title or name, kind, text) if isinstance(text, str) else None
         if state.call != UPDATE:
             return None  # comments, which are not in the text
         document = state.documents.get(identity)
-        updates = state.arguments.get("updates")
-        for update in updates if isinstance(updates, list) else ():
+        for update in as_list(state.arguments.get("updates")):
             changed = self._replace(document.text if document else "", update)
             if changed is None:
                 self._tally.dropped[NOT_REPLAYED] += 1
@@ -125,9 +124,8 @@ class _Replay:
     def _replace(self, text: str, update: Any) -> str | None:
         """The text after one change; None where the pattern is more than words, or is not found, or
         too much was written."""
-        if not isinstance(update, Mapping):
-            return None
-        pattern, new = update.get("pattern"), update.get("replacement")
+        change = as_object(update)
+        pattern, new = change.get("pattern"), change.get("replacement")
         if not (isinstance(pattern, str) and isinstance(new, str)):
             return None
         if pattern in WHOLE:
@@ -136,7 +134,7 @@ class _Replay:
         if not pattern or SPECIAL.search(pattern) or self._written > MOST_WRITTEN:
             return None
         words = re.sub(r"\\(.)", r"\1", pattern, flags=re.DOTALL)
-        found = text.count(words) if update.get("multiple") is True else int(words in text)
+        found = text.count(words) if change.get("multiple") is True else int(words in text)
         self._written += found * len(new)
         if not found or self._written > MOST_WRITTEN:
             return None
@@ -145,21 +143,14 @@ class _Replay:
 
 def _read_mark(message: Mapping[str, Any]) -> tuple[str, str]:
     """Id and title of the document that a message is about."""
-    metadata = message.get("metadata")
-    canvas = metadata.get("canvas") if isinstance(metadata, Mapping) else None
-    if not isinstance(canvas, Mapping):
-        return "", ""
-    return _text(canvas.get("textdoc_id")), _text(canvas.get("title"))
+    canvas = as_object(as_object(message.get("metadata")).get("canvas"))
+    return as_text(canvas.get("textdoc_id")), as_text(canvas.get("title"))
 
 
 def _read_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    content = message.get("content")
-    if not isinstance(content, Mapping):
-        return {}
-    parts = content.get("parts")
-    texts = [content.get("text"), *(parts if isinstance(parts, list) else ())]
-    arguments = read_inner("".join(text for text in texts if isinstance(text, str)))
-    return arguments if isinstance(arguments, Mapping) else {}
+    content = as_object(message.get("content"))
+    texts = map(as_text, [content.get("text"), *as_list(content.get("parts"))])
+    return as_object(read_inner("".join(texts)))
 
 
 def _make_file(document: _Document) -> ImportedFile:
@@ -167,13 +158,5 @@ def _make_file(document: _Document) -> ImportedFile:
     ending = ENDINGS.get(kind, "txt")
     name = re.sub(r"[^\w. -]+", "_", document.title).strip("_. ")[:80] or "canvas"
     whole = name if name.endswith(f".{ending}") else f"{name}.{ending}"
-    data = document.text.encode()
-
-    def open_text() -> BinaryIO:
-        return BytesIO(data)
-
-    return ImportedFile(whole, open_text, "text/markdown" if ending == "md" else "text/plain")
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    media_type = "text/markdown" if ending == "md" else "text/plain"
+    return bytes_file(whole, document.text.encode(), media_type)
