@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from agent.errors import ErrorCode
 from agent.messages import sanitise
 from chat.errors import RefusalCode, Refused
-from chat.importers.archive import Archive, Bounded, Member
+from chat.importers.archive import Archive, Member
 from chat.importers.elements import list_json
 from chat.importers.errors import BrokenArchive
 from chat.importers.everlong_checks import check_json
@@ -38,6 +38,7 @@ from chat.importers.everlong_records import (
     TurnRecord,
     VersionRecord,
 )
+from chat.importers.json_bounds import Bounded
 from chat.importers.records import Skipped
 
 NAME, LABEL = FORMAT, "Everlong"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -28,6 +29,7 @@ from chat.importers.everlong import (
 from chat.importers.formats import find_format
 from chat.importers.records import ImportedConversation, ImportedProject, Offered, Skipped, Tally
 from chat.importers.report import Report
+from chat.jobs.records import write_record
 from chat.models import ImportJob, Project
 from chat.services.library import import_jobs, import_offers, restoring, restoring_places
 from chat.services.library.import_projects import ImportedProjects
@@ -145,6 +147,18 @@ class Import:
             files=stored.files,
             lost=stored.lost,
         )
+        if stored.added:
+            self._record(stored.conversation_id)
+
+    def _record(self, conversation_id: UUID) -> None:
+        """So that a giant can be used at once. Where that fails, its first turn has it done."""
+        try:
+            write_record(conversation_id)
+        except UNAVAILABLE:
+            raise
+        except Exception:
+            log.exception("no record", conversation=str(conversation_id))
+        self._go_on()
 
     def _restore(self, own: OwnDocument) -> None:
         """What an export of Everlong holds beside conversations."""

@@ -18,6 +18,7 @@ from accounts.models import User
 from accounts.tokens import EXPORT_READ
 from chat.db.threads import in_db
 from chat.html.saved_page import export_html
+from chat.models import Conversation, Project
 from chat.queries import archive_export, export, readable_export
 from chat.web.access import find_conversation, find_project, load_user
 
@@ -66,7 +67,13 @@ def conversation_saving(request: HttpRequest, pk: UUID) -> HttpResponse:
 async def conversation_export(request: HttpRequest, pk: UUID, form: str) -> StreamingHttpResponse:
     """`form`: what the file is for; see `docs/export_format.md`."""
     user = await load_user(request)
-    row = await in_db(find_conversation, request, pk)
+    return send_conversation(request, user, await in_db(find_conversation, request, pk), form)
+
+
+def send_conversation(
+    request: HttpRequest, user: User, row: Conversation, form: str
+) -> StreamingHttpResponse:
+    """The response with a conversation of the user's; `form` as above."""
 
     def link(file: str, name: str) -> str:
         return request.build_absolute_uri(reverse("attachment", args=[file]))
@@ -85,7 +92,11 @@ async def conversation_export(request: HttpRequest, pk: UUID, form: str) -> Stre
 @require_GET
 async def project_export_zip(request: HttpRequest, pk: UUID) -> StreamingHttpResponse:
     user = await load_user(request)
-    row = await in_db(find_project, user, pk)
+    return send_project(user, await in_db(find_project, user, pk))
+
+
+def send_project(user: User, row: Project) -> StreamingHttpResponse:
+    """The response with a project of the user's."""
     name = f"{slugify(row.name)[:60] or 'project'}.zip"
     return _send(user, archive_export.export_zip(row), name, "application/zip")
 

@@ -6,6 +6,7 @@ from accounts.tokens import (
     CONVERSATIONS_READ,
     CONVERSATIONS_WRITE,
     EXPORT_READ,
+    IMPORTS_WRITE,
     MESSAGES_SEND,
     USAGE_READ,
 )
@@ -45,6 +46,7 @@ STARTS: Mapping[str, Rule] = {
     "attachments/<uuid:pk>/": OWNED,
     "s/<uuid:pk>/": PERSONAL,
     "settings/tokens/<int:pk>/": OWNED,
+    "settings/notifications/<int:pk>/": OWNED,
     "imports/<uuid:pk>/": OWNED,
     "imports/pieces/<uuid:pk>/": OWNED,
     "imports/offers/<int:pk>/": OWNED,
@@ -60,9 +62,10 @@ NAMED: Mapping[str, Rule] = {
     **dict.fromkeys(
         (
             *("home", "conversation_create", "conversations_change", "conversations_move"),
-            *("first_model_panel", "first_tool_panel", "memories", "projects"),
+            *("first_model_panel", "first_tool_panel", "memories", "projects", "share_target"),
             *("attachment_create", "sidebar", "palette", "announcement_dismiss", "imports"),
             *("settings", "settings_section", "settings/general/", "settings/tokens/"),
+            "settings/notifications/",
             *("usage_page", "usage_calls", "account_export", "account_delete"),
             *("sessions_end_others", "mfa_list_webauthn", "mfa_add_webauthn"),
             "mfa_reauthenticate_webauthn",
@@ -76,6 +79,7 @@ NAMED: Mapping[str, Rule] = {
     **dict.fromkeys(
         (
             *("session", "account_login", "account_logout", "account_signup", "account_inactive"),
+            *("manifest", "service_worker"),  # browsers ask for them without a cookie
             *("account_confirm_login_code", "mfa_authenticate"),  # where one was begun
             "mfa_login_webauthn",
             *("account_email_verification_sent", "account_confirm_email"),
@@ -131,6 +135,7 @@ API_SCOPES: Mapping[str, str] = {
             *("list_conversations", "get_conversation", "list_branches", "list_messages"),
             *("get_message", "get_turn", "follow_turn", "list_compactions", "get_compaction"),
             *("get_me", "list_models", "list_projects", "search", "get_file", "get_file_content"),
+            "get_queue",
         ),
         CONVERSATIONS_READ,
     ),
@@ -145,9 +150,18 @@ API_SCOPES: Mapping[str, str] = {
         (
             *("send_message", "edit_message", "regenerate_answer", "retry", "stop_turn"),
             *("compact", "cancel_compaction", "upload_file", "delete_file"),
+            *("queue_message", "remove_queued"),
         ),
         MESSAGES_SEND,
     ),
+    **dict.fromkeys(
+        (
+            *("list_imports", "create_import", "send_piece", "get_import", "get_import_report"),
+            *("start_import", "cancel_import"),
+        ),
+        IMPORTS_WRITE,
+    ),
+    **dict.fromkeys(("export_conversation", "export_project", "export_account"), EXPORT_READ),
     "get_usage": USAGE_READ,
 }
 

@@ -89,11 +89,14 @@ class Command(BaseCommand):
                 reverse("api:upload_file"): Pass.TOKEN,
             },
             size=MAX_FILE_BYTES,
-            pieces={f"{reverse('imports')}pieces/": Pass.SESSION},
+            pieces={
+                f"{reverse('imports')}pieces/": Pass.SESSION,
+                f"{reverse('api:list_imports')}/pieces/": Pass.TOKEN,
+            },
             piece_size=PIECE_BYTES,
             find_user={
-                Pass.SESSION: partial(in_db, find_user_id),
-                Pass.TOKEN: partial(in_db, find_user_id_by_token),
+                Pass.SESSION: lambda session: in_db(find_user_id, session),
+                Pass.TOKEN: lambda token: in_db(find_user_id_by_token, token),
             },
         )
         self._server = Server(get_default_application(), host, port, uploads, self._ready)
