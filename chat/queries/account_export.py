@@ -18,6 +18,7 @@ from chat.models import (
     Memory,
     MemoryProposal,
     Project,
+    ScheduledPrompt,
     Share,
     SlackThread,
 )
@@ -37,8 +38,8 @@ CONTENTS = {
     "account.json": "the account, its settings, and the ways in, without secrets",
     "memory.json": "what is remembered of the person, and proposals that wait",
     "readings.json": "who has read something of it in the administration, and why",
-    "kept.json": "by which links conversations were shown to others, and which of them are held "
-    "from deletion: an import makes neither",
+    "kept.json": "by which links conversations were shown to others, which of them are held from "
+    "deletion, and what is scheduled: an import makes none of it",
     "model_calls.jsonl": "each request to a model that the person pays for; dollars as text: an "
     "import books none",
     "files.json": "the files of messages: name, type, and which messages have them",
@@ -96,7 +97,14 @@ def _read_kept(user: User) -> dict[str, Any]:
     held = rows.filter(held=True).order_by("created_at").values_list("pk", flat=True)
     threads = SlackThread.objects.filter(conversation__in=rows).order_by("linked_at")
     slack = threads.values("conversation", "team", "channel", "channel_name", "ts", "linked_at")
-    return {"shares": list(shares.values(*about)), "held": list(held), "slack": list(slack)}
+    scheduled = ScheduledPrompt.objects.filter(conversation__in=rows).order_by("pk")
+    names = ("conversation", "text", "repeat", "first_date", "time", "time_zone", "pause")
+    return {
+        "shares": list(shares.values(*about)),
+        "held": list(held),
+        "slack": list(slack),
+        "scheduled": list(scheduled.values(*names)),
+    }
 
 
 async def _list_calls(user: User) -> AsyncIterator[str]:
