@@ -104,6 +104,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path(
         "c/<uuid:pk>/export.json", exports.conversation_export, {"form": "json"}, name="export_json"
     ),
+    path("c/<uuid:pk>/saving/", exports.conversation_saving, name="conversation_saving"),
     path("c/<uuid:pk>/export.zip", exports.conversation_export, {"form": "zip"}, name="export_zip"),
     path(
         "c/<uuid:pk>/export.html", exports.conversation_export, {"form": "html"}, name="export_html"

@@ -14,19 +14,32 @@ from django.test import Client
 
 from accounts.models import AccessToken, AuditEntry, GroupPolicy, User
 from accounts.tokens import EXPORT_READ, issue_token
+from chat.importers.records import Offered
 from chat.models import (
     Attachment,
     Compaction,
     Conversation,
+    ImportJob,
+    ImportOffer,
     Memory,
     MemoryProposal,
     Message,
     Project,
+    QueuedPrompt,
     ScheduledPrompt,
     Share,
 )
-from chat.services.library import attachments, memories, projects, shares
+from chat.services.library import (
+    attachments,
+    import_jobs,
+    import_offers,
+    memories,
+    projects,
+    shares,
+)
 from chat.services.library.file_types import inspect_file
+from chat.services.turns import queue
+from chat.services.turns.turns import NewMessage
 from tests.access.addresses import Address
 from tests.chat.factories import make_compaction, make_conversation, make_user
 from tests.chat.sockets import sign_in
@@ -67,7 +80,10 @@ class Belongings:
     share: Share = field(init=False)
     revoked: Share = field(init=False)
     token: AccessToken = field(init=False)
+    queued: QueuedPrompt = field(init=False)
     session: UserSession = field(init=False)  # of another browser
+    import_job: ImportJob = field(init=False)
+    offer: ImportOffer = field(init=False)
 
     def __post_init__(self) -> None:
         owner, keep = self.owner, self.__dict__
@@ -92,6 +108,11 @@ class Belongings:
         keep["share"] = shares.share_conversation(owner, self.conversation.pk, None)
         keep["revoked"] = shares.share_conversation(owner, self.conversation.pk, self.message.pk)
         shares.revoke_share(owner, self.conversation.pk, self.revoked.pk)
+        waiting = NewMessage(SECRET, client_id="queued")
+        keep["queued"] = queue.queue_prompt(owner.pk, self.conversation.pk, waiting)
+        keep["import_job"] = import_jobs.create(owner, [(f"{SECRET}.json", 10)])
+        import_offers.add_offer(self.import_job, Offered("memory", SECRET), None)
+        keep["offer"] = self.import_job.offers.get()
         keep["schedule"] = ScheduledPrompt.objects.create(
             conversation=self.conversation,
             text=SECRET,
@@ -111,6 +132,7 @@ class Belongings:
         the administration from its name."""
         values: dict[str, Any] = {
             "message": self.message.pk,
+            "queued": self.queued.pk,
             "version": self.compaction.pk,
             "compaction": self.compaction.pk,
             "share": self.share.pk,
@@ -144,10 +166,16 @@ class Belongings:
             "s/": {"pk": self.share.pk},
             "settings/tokens/": {"pk": self.token.pk},
             "account/sessions/": {"pk": self.session.pk},
+            "imports/": {"pk": self.import_job.pk, "file": self.import_job.files.get().pk},
+            "imports/offers/": {"pk": self.offer.pk},
             "api/v1/": {
                 "conversation": self.conversation.pk,
+                "project": self.project.pk,
                 "turn": turn.pk if (turn := self.conversation.turns.first()) else 1,
+                "queued": 1,
+                "job": self.project.pk,  # of nobody
             },
+            "api/v1/imports/": {"file": 1},
         }
         for start, of_it in starts.items():
             if address.route.startswith(start):

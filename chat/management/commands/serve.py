@@ -89,7 +89,10 @@ class Command(BaseCommand):
                 reverse("api:upload_file"): Pass.TOKEN,
             },
             size=MAX_FILE_BYTES,
-            pieces={f"{reverse('imports')}pieces/": Pass.SESSION},
+            pieces={
+                f"{reverse('imports')}pieces/": Pass.SESSION,
+                f"{reverse('api:list_imports')}/pieces/": Pass.TOKEN,
+            },
             piece_size=PIECE_BYTES,
             find_user={
                 Pass.SESSION: partial(in_db, find_user_id),
