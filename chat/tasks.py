@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from chat.jobs import import_process
 from chat.jobs.budget_mail import mail_budget_word
+from chat.jobs.push import push_answer
 from chat.jobs.schedule_mail import mail_rest
 from chat.jobs.summary import write_summary
 from chat.jobs.title import write_title
@@ -74,6 +75,12 @@ def mail_schedule(scheduled_id: int) -> None:
 def mail_budget(user_id: int | None, period: str, unit: str) -> None:
     """Tell a person, or the administrators of the site's budget, how much of it is spent."""
     mail_budget_word(user_id, period, unit)
+
+
+@shared_task(base=CarefulTask)
+def push_end(conversation_id: str, failed: bool) -> None:
+    """Tell the browsers of a person that asked for it that an answer has ended."""
+    push_answer(UUID(conversation_id), failed=failed)
 
 
 @shared_task(base=CarefulTask)

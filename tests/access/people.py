@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group
 from django.db.models import ForeignKey, Q
 from django.test import Client
 
-from accounts.models import AccessToken, AuditEntry, GroupPolicy, User
+from accounts.models import AccessToken, AuditEntry, GroupPolicy, PushSubscription, User
 from accounts.tokens import EXPORT_READ, issue_token
 from chat.importers.records import Offered
 from chat.models import (
@@ -81,6 +81,7 @@ class Belongings:
     revoked: Share = field(init=False)
     token: AccessToken = field(init=False)
     queued: QueuedPrompt = field(init=False)
+    subscription: PushSubscription = field(init=False)
     session: UserSession = field(init=False)  # of another browser
     import_job: ImportJob = field(init=False)
     offer: ImportOffer = field(init=False)
@@ -123,6 +124,7 @@ class Belongings:
         )
         issue_token(owner, "A program", [EXPORT_READ], None)
         keep["token"] = owner.access_tokens.get()
+        keep["subscription"] = PushSubscription.objects.create(user=owner, endpoint_hash=owner.pk)
         keep["session"] = UserSession.objects.create(
             user=owner, session_key=sign_in(owner), ip="127.0.0.1", user_agent="A browser"
         )
@@ -165,6 +167,7 @@ class Belongings:
             "attachments/": {"pk": self.file.pk},
             "s/": {"pk": self.share.pk},
             "settings/tokens/": {"pk": self.token.pk},
+            "settings/notifications/": {"pk": self.subscription.pk},
             "account/sessions/": {"pk": self.session.pk},
             "imports/": {"pk": self.import_job.pk, "file": self.import_job.files.get().pk},
             "imports/offers/": {"pk": self.offer.pk},

@@ -461,7 +461,7 @@ class TestTheArchive:
         assert {each.project for each in offers} == {None, "p1"}
         assert all(each.kind == "memory" and len(each.text) <= 500 for each in offers)
         skipped = [each for each in found if isinstance(each, Skipped)]
-        assert {each.reason for each in skipped} == {claude_ai.DESIGN, claude_ai.SAMPLE}
+        assert {each.reason for each in skipped} == {claude_ai.DRAWN, claude_ai.SAMPLE}
         assert not any(each.candidate for each in skipped)
 
     def test_a_manifest_of_links_says_to_download_the_zips(self, tmp_path: Path) -> None:
