@@ -77,10 +77,16 @@ def list_known(thread: SlackThread, since: str) -> list[str]:
     return list(thread.messages.filter(ts__gte=since).values_list("ts", flat=True))
 
 
-def list_waiting(limit: int) -> list[SlackEvent]:
-    """Events that are not dealt with, in their order."""
-    rows = SlackEvent.objects.filter(done=False).select_related("thread__conversation__owner")
-    return list(rows.order_by("order", "pk")[:limit])
+def list_waiting_places(limit: int) -> list[str]:
+    """Where there are events that are not dealt with; first where one has waited longest."""
+    rows = SlackEvent.objects.filter(done=False).order_by("order", "pk")
+    return list(dict.fromkeys(rows.values_list("place", flat=True)[:limit]))
+
+
+def list_waiting(place: str) -> list[SlackEvent]:
+    """Events of a place that are not dealt with, in their order."""
+    rows = SlackEvent.objects.filter(done=False, place=place)
+    return list(rows.select_related("thread__conversation__owner").order_by("order", "pk"))
 
 
 @dataclass(frozen=True, slots=True)

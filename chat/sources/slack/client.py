@@ -12,6 +12,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from agent.wire.proxies import is_loopback
+from chat.db.outages import SLACK
 
 log = structlog.get_logger(__name__)
 
@@ -85,7 +86,8 @@ class SlackClient:
         except SlackApiError as error:
             raise self._explain(method, error) from error
         except AWAY as error:
-            raise SlackAway(f"{method}: {type(error).__name__}") from error
+            raise _note_away(f"{method}: {type(error).__name__}") from error
+        SLACK.note_success()
         return dict(response.data) if isinstance(response.data, dict) else {}
 
     def _explain(self, method: str, error: SlackApiError) -> SlackFault:
@@ -101,7 +103,7 @@ class SlackClient:
         if code in TOKEN_ERRORS:
             return TokenRefused(code)
         if not code or code in PASSING or status >= 500:
-            return SlackAway(f"{method}: {code or status or 'no answer'}")
+            return _note_away(f"{method}: {code or status or 'no answer'}")
         return CallRefused(method, code, str(data.get("needed", "")))  # of a missing_scope
 
     async def fetch_file(self, address: str, most: int) -> bytes:
@@ -146,6 +148,12 @@ class SlackClient:
                     raise CallRefused("response_url", str(answer.status))
         except AWAY as error:
             raise SlackAway(f"response_url: {type(error).__name__}") from error
+
+
+def _note_away(reason: str) -> SlackAway:
+    fault = SlackAway(reason)
+    SLACK.note_failure(fault)
+    return fault
 
 
 def make_web_client(token: str | None = None) -> AsyncWebClient:
