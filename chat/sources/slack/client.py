@@ -6,15 +6,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
-import structlog
 from django.conf import settings
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from agent.wire.proxies import is_loopback
 from chat.db.outages import SLACK
-
-log = structlog.get_logger(__name__)
 
 # What the library logs of itself below this names whole messages.
 LIBRARY_LOG = logging.getLogger("slack")
@@ -122,14 +119,14 @@ class SlackClient:
                     raise SlackAway(f"file: {found.status}")
                 if found.status != 200:  # a redirection leads to the page that asks to sign in
                     raise FileRefused(f"status {found.status}")
-                data = await found.content.read(most + 1)
-                while len(data) <= most and (more := await found.content.read(most + 1)):
-                    data += more
+                data = bytearray()
+                async for piece in found.content.iter_any():
+                    data += piece
+                    if len(data) > most:
+                        raise FileRefused("too large")
+                return bytes(data)
         except AWAY as error:
             raise SlackAway(f"file: {type(error).__name__}") from error
-        if len(data) > most:
-            raise FileRefused("too large")
-        return data
 
     async def respond(self, address: str, text: str) -> None:
         """Say something to who gave a command, whether or not the bot is in the channel."""
@@ -179,10 +176,14 @@ def find_proxy(address: str) -> str | None:
 
 def is_slack_address(address: str) -> bool:
     """Whether it is Slack's, with encryption; or where SLACK_API_URL is, if on this machine."""
-    parts, own = urlsplit(address), urlsplit(settings.SLACK_API_URL)
-    host = (parts.hostname or "").lower()
+    own = urlsplit(settings.SLACK_API_URL)
+    try:
+        parts = urlsplit(address)
+        host, port = (parts.hostname or "").lower(), parts.port
+    except ValueError:
+        return False
     if is_loopback(own.hostname or ""):
-        return (host, parts.port) == (own.hostname, own.port)
+        return (host, port) == (own.hostname, own.port)
     return parts.scheme in ("https", "wss") and (host == "slack.com" or host.endswith(".slack.com"))
 
 
