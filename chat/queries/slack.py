@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
 
 from allauth.account.models import EmailAddress
-from django.db.models import CharField, Exists, F, OuterRef, Q, Subquery, Value
+from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Cast, Concat
 
 from accounts.models import User
@@ -37,7 +37,7 @@ def find_thread(team: str, channel: str, ts: str) -> SlackThread | None:
     return _threads().filter(team=team, channel=channel, ts=ts).first()
 
 
-def _threads() -> Any:
+def _threads() -> QuerySet[SlackThread]:
     return SlackThread.objects.select_related("conversation__owner").filter(
         conversation__deleted_at=None
     )
@@ -100,14 +100,13 @@ class Entry:
     waiting: QueuedPrompt | None = None
 
     @property
-    def at(self) -> Any:
-        """Where it belongs: a datetime."""
+    def at(self) -> datetime:
+        """Where it belongs; what was prepared, where it was used."""
         if self.messages:
             return self.messages[0].created_at
         if self.compaction:
-            prepared = self.compaction.trigger in BACKGROUND
-            at = self.compaction.finished_at if prepared else self.compaction.started_at
-            return at or self.compaction.created_at
+            used = self.compaction.finished_at if self.compaction.trigger in BACKGROUND else None
+            return used or self.compaction.created_at
         assert self.waiting
         return self.waiting.created_at
 
