@@ -143,6 +143,12 @@ class PushSubscription(models.Model):
     auth = models.CharField(max_length=100)
     browser = models.CharField(max_length=200, blank=True, help_text="As it names itself.")
     language = models.CharField(max_length=20, blank=True)
+    session_key = models.CharField(
+        max_length=40,
+        default="",
+        db_default="",
+        help_text="Of the session in which the browser asked: it is told as long as that lasts.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

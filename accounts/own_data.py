@@ -9,7 +9,7 @@ from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
 
 from accounts.audit import Act
-from accounts.models import AccessToken, AuditEntry, User
+from accounts.models import AccessToken, AuditEntry, PushSubscription, User
 
 
 def describe_account(user: User) -> dict[str, Any]:
@@ -35,6 +35,7 @@ def describe_account(user: User) -> dict[str, Any]:
             SocialAccount, user, "provider", "uid", "date_joined", "last_login"
         ),
         "sessions": _rows(UserSession, user, "ip", "user_agent", "created_at", "last_seen_at"),
+        "notified_browsers": _rows(PushSubscription, user, "browser", "language", "created_at"),
         "access_tokens": _rows(
             AccessToken,
             user,

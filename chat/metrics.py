@@ -29,6 +29,7 @@ NOT_PREPARED = _counter(
     "not_prepared",
     "Summaries that were not prepared: over the tokens of a day, or a fault.",
 )
+PUSHES = _counter("pushes", "Pushes to browsers, by what became of them.", ["outcome"])
 TURN_WAITS = Histogram(
     "turn_wait_seconds",
     "How long turns waited to begin.",

@@ -5,13 +5,17 @@ from uuid import UUID
 
 from celery import Task, shared_task
 from celery.exceptions import Ignore
+from django.utils import timezone
 
 from chat.jobs import import_process
 from chat.jobs.budget_mail import mail_budget_word
+from chat.jobs.push import push_answer
+from chat.jobs.schedule_mail import mail_rest
 from chat.jobs.summary import write_summary
 from chat.jobs.title import write_title
 from chat.queries import schema
 from chat.services.summary import gaps, preparations, records
+from chat.services.turns import schedules
 
 
 class CarefulTask(Task):
@@ -56,9 +60,27 @@ def suggest_title(conversation_id: str) -> None:
 
 
 @shared_task(base=CarefulTask)
+def send_scheduled(scheduled_id: int) -> None:
+    """Put a scheduled prompt that is due into the queue of its conversation."""
+    schedules.send_due(scheduled_id, timezone.now())
+
+
+@shared_task(base=CarefulTask)
+def mail_schedule(scheduled_id: int) -> None:
+    """Tell a person that a scheduled prompt rests, because it failed too often."""
+    mail_rest(scheduled_id)
+
+
+@shared_task(base=CarefulTask)
 def mail_budget(user_id: int | None, period: str, unit: str) -> None:
     """Tell a person, or the administrators of the site's budget, how much of it is spent."""
     mail_budget_word(user_id, period, unit)
+
+
+@shared_task(base=CarefulTask)
+def push_end(conversation_id: str, failed: bool) -> None:
+    """Tell the browsers of a person that asked for it that an answer has ended."""
+    push_answer(UUID(conversation_id), failed=failed)
 
 
 @shared_task(base=CarefulTask)

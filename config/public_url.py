@@ -18,6 +18,7 @@ OWN = {
     *("account", "admin", "announcement", "attachments", "c", "healthz", "invitation", "memories"),
     *("metrics", "models", "palette", "projects", "readyz", "s", "session", "settings", "setup"),
     *("sidebar", "static", "tools", "usage", "ws"),
+    *("manifest.webmanifest", "service-worker.js", "share-target"),
 }
 
 

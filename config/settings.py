@@ -299,16 +299,10 @@ REQUIRE_SECOND_FACTOR = env.str("REQUIRE_SECOND_FACTOR", "", ("", "staff", "all"
 
 # --- Slack ----------------------------------------------------------------------------------------
 
-# Both or neither: threads of Slack can be linked with conversations. docs/slack.md says how.
-SLACK_BOT_TOKEN = env.secret("SLACK_BOT_TOKEN")
-SLACK_APP_TOKEN = env.secret("SLACK_APP_TOKEN")
-SLACK = bool(SLACK_BOT_TOKEN and SLACK_APP_TOKEN)
-if (SLACK_BOT_TOKEN or SLACK_APP_TOKEN) and not SLACK:
-    raise ImproperlyConfigured(
-        "Set both SLACK_BOT_TOKEN (xoxb-…) and SLACK_APP_TOKEN (xapp-…), or neither of them."
-    )
-# Where Slack's Web API is: another address is for tests.
-SLACK_API_URL = env.address("SLACK_API_URL") or "https://slack.com/api/"
+# With them, threads can be linked with conversations: docs/slack.md.
+SLACK_BOT_TOKEN, SLACK_APP_TOKEN = env.pair("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN")
+SLACK = bool(SLACK_BOT_TOKEN)
+SLACK_API_URL = env.address("SLACK_API_URL") or "https://slack.com/api/"  # another is for tests
 
 # --- Security -------------------------------------------------------------------------------------
 
@@ -326,6 +320,17 @@ MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000, least=1)
 # Bytes of a form or a frame: a character takes up to 12 ("%F0%9F%98%80", "\ud83d\ude00").
 MAX_TEXT_BYTES = 12 * MAX_MESSAGE_CHARACTERS + 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_TEXT_BYTES
+# The push services that browsers may name, by host; "*." stands for any name below, and an origin
+# for itself. Those of Chrome, Firefox, Edge and Safari.
+PUSH_SERVICES = env.list(
+    "PUSH_SERVICES",
+    [
+        *("fcm.googleapis.com", "*.push.services.mozilla.com"),
+        *("*.notify.windows.com", "*.push.apple.com"),
+    ],
+)
+# By what they know the site: 32 random bytes in base64url. In the embedded profile it is made.
+VAPID_PRIVATE_KEY = env.secret("VAPID_PRIVATE_KEY")
 RETENTION_DAYS = env.int("RETENTION_DAYS", 0, least=0)  # without a message; 0: for ever
 # Files of imports until they are stored: of one person, and of all.
 IMPORT_MB = env.int("IMPORT_MB", 4_000, least=1)
@@ -359,6 +364,7 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
         "manifest-src": [SELF],
+        "worker-src": [SELF],
     },
 }
 

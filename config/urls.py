@@ -14,15 +14,18 @@ from chat.web import (
     conversation,
     exports,
     imports,
+    install,
     instructions,
     left,
     memory,
     message,
     metrics,
+    notifications,
     outline,
     printing,
     project,
     queue,
+    schedules,
     share,
     sidebar,
     slack,
@@ -51,6 +54,11 @@ version_paths = [
     path("revert/", summary.summary_revert, name="summary_revert"),
     path("sources/", summary.summary_sources, name="summary_sources"),
 ]
+schedule_paths = [
+    path("edit/", schedules.schedule_edit, name="schedule_edit"),
+    path("pause/", schedules.schedule_pause, name="schedule_pause"),
+    path("delete/", schedules.schedule_delete, name="schedule_delete"),
+]
 project_paths = [
     path("", project.project, name="project"),
     path("archive/", project.project_archive, name="project_archive"),
@@ -74,11 +82,16 @@ settings_paths = [
     path("general/", settings_views.general),
     path("tokens/", settings_views.tokens),
     path("tokens/<int:pk>/revoke/", settings_views.token_revoke, name="token_revoke"),
+    path("notifications/", notifications.notifications),
+    path("notifications/<int:pk>/end/", notifications.notifications_end, name="notifications_end"),
     path("<slug:section>/", settings_views.settings, name="settings_section"),
 ]
 handler429 = "accounts.views.too_many_attempts"  # django-allauth looks it up here
 site_paths: list[URLPattern | URLResolver] = [
     path("", conversation.home, name="home"),
+    path("manifest.webmanifest", install.manifest, name="manifest"),
+    path("service-worker.js", install.service_worker, name="service_worker"),
+    path("share-target/", install.share_target, name="share_target"),
     path("c/", conversation.conversation_create, name="conversation_create"),
     path("c/change/", sidebar.conversations_change, name="conversations_change"),
     path("c/<uuid:pk>/", conversation.conversation, name="conversation"),
@@ -98,6 +111,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path(
         "c/<uuid:pk>/export.json", exports.conversation_export, {"form": "json"}, name="export_json"
     ),
+    path("c/<uuid:pk>/saving/", exports.conversation_saving, name="conversation_saving"),
     path("c/<uuid:pk>/export.zip", exports.conversation_export, {"form": "zip"}, name="export_zip"),
     path(
         "c/<uuid:pk>/export.html", exports.conversation_export, {"form": "html"}, name="export_html"
@@ -117,6 +131,8 @@ site_paths: list[URLPattern | URLResolver] = [
     path("c/<uuid:pk>/compact/", summary.compact_preview, name="compact_preview"),
     path("c/<uuid:pk>/summary/", summary.summary, name="summary"),
     path("c/<uuid:pk>/summary/<int:version>/", include(version_paths)),
+    path("c/<uuid:pk>/schedules/", schedules.conversation_schedules, name="conversation_schedules"),
+    path("c/<uuid:pk>/schedules/<int:schedule>/", include(schedule_paths)),
     path("c/<uuid:pk>/shares/", share.shares, name="shares"),
     path("c/<uuid:pk>/shares/<uuid:share>/revoke/", share.share_revoke, name="share_revoke"),
     path("c/<uuid:pk>/slack/", slack.conversation_slack, name="conversation_slack"),

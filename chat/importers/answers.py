@@ -72,6 +72,12 @@ def fold(tree: Tree[Part]) -> list[ImportedMessage]:
     return folded.messages
 
 
+def find_message(messages: Sequence[ImportedMessage], node: str | None) -> str | None:
+    """The message that a node ended in: where it brought files, that which shows them."""
+    ends = {node, _name_files(node)}
+    return next((m.origin for m in reversed(messages) if not ends.isdisjoint(m.origins)), None)
+
+
 class _Folded:
     def __init__(self) -> None:
         self.messages: list[ImportedMessage] = []
@@ -127,7 +133,7 @@ class _Folded:
             return end
         message = _open_message(end, "assistant")
         if message is None:
-            message = self._begin(node, end, f"{node.id}:files", "assistant")
+            message = self._begin(node, end, _name_files(node.id), "assistant")
         message.files += part.files
         message.model = message.model or part.model
         return replace(end, message=message, shared=False)
@@ -193,6 +199,10 @@ def _find_call(part: Part, end: _End) -> _Call | None:
     if end.calls and not waiting:
         return end.calls[-1]
     return waiting[0] if waiting else None
+
+
+def _name_files(node: str | None) -> str:
+    return f"{node}:files"
 
 
 def make_call_id(origin: str) -> str:

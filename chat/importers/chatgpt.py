@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext_noop
 
-from chat.importers.answers import Part, fold
+from chat.importers.answers import Part, find_message, fold
 from chat.importers.archive import Archive
 from chat.importers.chatgpt_canvas import find_canvases
 from chat.importers.chatgpt_content import Content, Left
@@ -34,7 +34,6 @@ BEGINNING_OF_TIME = datetime.min.replace(tzinfo=UTC)
 NO_MESSAGES = gettext_noop("it holds no messages")
 NOTHING_SHOWN = gettext_noop("nothing in it is shown: it holds no more than settings and drafts")
 NO_NODE = gettext_noop("not an object")
-JOINT = gettext_noop("a joint between messages")
 
 
 def is_mine(element: Element) -> bool:
@@ -117,7 +116,7 @@ def _read_conversation(
         or _text(element.get("id"))
         or _make_origin(element, messages),
         messages=messages,
-        leaf=_find_message(messages, leaf),
+        leaf=find_message(messages, leaf),
         title=_title(element),
         model=model or next((m.model for m in reversed(messages) if m.model), ""),
         created_at=created,
@@ -141,11 +140,6 @@ def _list_nodes(mapping: Mapping[str, Any], tally: Tally) -> Iterator[Node[Mappi
         at = read_time(value.get("create_time"))
         parent = raw.get("parent")
         yield Node(identity, parent if isinstance(parent, str) else None, value, at)
-
-
-def _find_message(messages: list[ImportedMessage], node: str | None) -> str | None:
-    """The message that a node went into; the one that goes on with it, where there is one."""
-    return next((m.origin for m in reversed(messages) if node in m.origins), None)
 
 
 def _find_project(element: Element) -> str | None:

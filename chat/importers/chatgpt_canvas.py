@@ -1,6 +1,5 @@
 """The documents of ChatGPT's canvas: calls that write a text or change a part of it, replayed."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from typing import Any, BinaryIO
 
 from django.utils.translation import gettext_noop
 
+from chat.importers.json_bounds import read_inner
 from chat.importers.records import ImportedFile, Tally
 from chat.importers.trees import Node, Tree
 
@@ -148,17 +148,14 @@ def _read_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
     parts = content.get("parts")
     texts = [content.get("text"), *(parts if isinstance(parts, list) else ())]
-    try:
-        arguments = json.loads("".join(text for text in texts if isinstance(text, str)))
-    except (ValueError, RecursionError):
-        return {}
+    arguments = read_inner("".join(text for text in texts if isinstance(text, str)))
     return arguments if isinstance(arguments, Mapping) else {}
 
 
 def _make_file(document: _Document) -> ImportedFile:
     kind = document.kind.removeprefix("code/")
     ending = ENDINGS.get(kind, "txt")
-    name = re.sub(r"[^\w. -]+", "_", document.title).strip()[:80] or "canvas"
+    name = re.sub(r"[^\w. -]+", "_", document.title).strip("_. ")[:80] or "canvas"
     whole = name if name.endswith(f".{ending}") else f"{name}.{ending}"
     data = document.text.encode()
 

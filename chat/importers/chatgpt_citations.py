@@ -1,15 +1,16 @@
 """Citations of ChatGPT: marks in the text that nobody can read, and where they lead."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from chat.importers.json_bounds import Unreadable, read_inner
 
 # A mark begins with U+E200 and ends with U+E201; U+E202 stands between its parts. Others of that
 # part of Unicode's private area, up to U+E20F, stand around words and are taken out alone.
 MARK = re.compile("\ue200([^\ue200\ue201]*)\ue201")
 STRAY = re.compile("[\ue200-\ue20f]")
-OLD_MARK = re.compile(r"【[^】\n]{1,80}】")
+OLD_MARK = re.compile(r"【\d+(?::\d+)?†[^】\n]{1,80}】")  # 【4†source】, until 2025
 NAMED = ("entity", "url", "link")  # kinds whose second part is to be read
 
 
@@ -28,9 +29,8 @@ def _read_mark(mark: re.Match[str]) -> str:
     if kind not in NAMED:
         return ""
     first = rest.partition("\ue202")[0]
-    try:
-        value = json.loads(first)
-    except (ValueError, RecursionError):
+    value = read_inner(first)
+    if isinstance(value, Unreadable):
         return first
     words = [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
     return words[1] if len(words) > 1 else "".join(words[:1])

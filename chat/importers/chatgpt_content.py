@@ -12,6 +12,7 @@ from agent.messages import Block
 from chat.importers.answers import Part, make_call_id
 from chat.importers.chatgpt_citations import read_cited
 from chat.importers.chatgpt_files import ExportFiles, FileFacts, find_id
+from chat.importers.json_bounds import Unreadable, read_inner
 from chat.importers.records import ImportedFile, Offered, Tally
 
 Raw = Mapping[str, Any]
@@ -233,9 +234,8 @@ def _make_call(identity: str, tool: str, content: Raw) -> Block:
 
 
 def _read_input(text: str, content: Raw) -> dict[str, Any]:
-    try:
-        value = json.loads(text, parse_constant=str)
-    except (ValueError, RecursionError):
+    value = read_inner(text)
+    if isinstance(value, Unreadable):
         return {"code" if content.get("content_type") == "code" else "input": text}
     return value if isinstance(value, dict) else {"input": value}
 

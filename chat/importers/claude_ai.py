@@ -44,7 +44,7 @@ MOST_OF_A_FACT = 500  # characters, as `chat.services.library.memories` keeps th
 
 NO_MESSAGES = gettext_noop("it holds no messages")
 BROKEN = gettext_noop("it has no list of messages")
-DESIGN = gettext_noop("a chat of Claude Design, which is made of drawings")
+DRAWN = gettext_noop("a chat of Claude Design, which is made of drawings")
 SAMPLE = gettext_noop("a project that Claude.ai made as a sample")
 EMPTY = gettext_noop("an empty message")
 STRANGER = gettext_noop("a message of neither a person nor the model")
@@ -98,7 +98,7 @@ def _read_other(name: str, element: Mapping[str, Any]) -> Iterator[Imported]:
         yield from _read_memory(element)
     else:
         title = as_text(element.get("name")) or as_text(element.get("title")) or name
-        yield Skipped(title, DESIGN, candidate=False)
+        yield Skipped(title, DRAWN, candidate=False)
 
 
 # --- Conversations --------------------------------------------------------------------------------

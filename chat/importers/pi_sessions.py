@@ -11,7 +11,7 @@ from typing import BinaryIO
 from django.utils.translation import gettext, gettext_noop
 
 from agent.messages import Block, result_text
-from chat.importers.answers import Part, fold
+from chat.importers.answers import Part, find_message, fold
 from chat.importers.archive import Archive, Member
 from chat.importers.elements import Element, find_members
 from chat.importers.errors import BrokenArchive
@@ -95,7 +95,7 @@ def _read_conversation(
     return ImportedConversation(
         origin=str(head.get("id") or _make_origin(entries)),
         messages=messages,
-        leaf=next((m.origin for m in reversed(messages) if last in m.origins), None),
+        leaf=find_message(messages, last),
         model=next((m.model for m in reversed(messages) if m.model), ""),
         created_at=read_time(head.get("timestamp")),
         tally=tally,

@@ -68,6 +68,7 @@ def _read_conversation(element: Element) -> ImportedConversation:
     return ImportedConversation(
         origin=_make_origin(element),
         messages=messages,
+        leaf=messages[-1].origin if messages else None,
         title=_text(element.get("title")),
         model=_text(element.get("model")),
         system_prompt="\n\n".join(text for text in system if text.strip()),

@@ -4,6 +4,7 @@ import asyncio
 
 import structlog
 
+from accounts import push
 from chat import tasks
 from chat.db.threads import in_db
 from chat.engine.state import RequestState
@@ -14,6 +15,8 @@ from chat.models import Turn
 from chat.services.summary import gaps, preparations
 from chat.services.turns.endings import TurnOutcome
 
+TOLD = (Turn.Status.COMPLETED, Turn.Status.FAILED)
+
 log = structlog.get_logger(__name__)
 
 
@@ -21,10 +24,14 @@ async def follow_up(live: LiveTurn, ending: TurnOutcome, state: RequestState) ->
     """Queue what a turn's end calls for. Never raises: the answer itself is stored."""
     if live.preparing:
         await live.preparing
-    if ending.status != Turn.Status.COMPLETED or live.kind != Turn.Kind.ANSWER:
+    if live.kind != Turn.Kind.ANSWER:
         return
     try:
-        await _enqueue_what_follows(live, state)
+        if ending.status in TOLD and await in_db(push.is_told, state.conversation.owner_id):
+            failed = ending.status == Turn.Status.FAILED
+            await enqueue(tasks.push_end, str(live.conversation_id), failed)
+        if ending.status == Turn.Status.COMPLETED:
+            await _enqueue_what_follows(live, state)
     except Exception:
         log.exception("nothing was prepared", conversation=live.conversation_id)
 

@@ -93,7 +93,12 @@ def _list(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 @compress_without_query
 def home(request: HttpRequest) -> HttpResponse:
     """A new chat, in the `project` with that id; with `q` the sidebar has what was searched for."""
-    return _render_page(request, _start(request, get_user(request)))
+    return render_start(request)
+
+
+def render_start(request: HttpRequest, more: dict[str, Any] | None = None) -> HttpResponse:
+    """The new-chat page; `more` of its context."""
+    return _render_page(request, _start(request, get_user(request)) | (more or {}))
 
 
 def _start(request: HttpRequest, user: User) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from accounts.tokens import (
 from chat.queries.readings import list_newest_readings
 from chat.web.access import get_user, is_from_htmx, is_from_script
 from chat.web.memory import load_memory
+from chat.web.notifications import load_notifications
 from chat.web.settings_forms import PreferencesForm, TokenForm
 from chat.web.settings_frame import FIRST, render_section
 from chat.web.usage import load_figures
@@ -126,6 +127,10 @@ def _load_memory(request: HttpRequest, user: User) -> Context:
     return load_memory(user)
 
 
+def _load_notifications(request: HttpRequest, user: User) -> Context:
+    return load_notifications(user)
+
+
 def _load_sessions(request: HttpRequest, user: User) -> Context:
     return {"sessions": describe_sessions(request)}
 
@@ -150,6 +155,7 @@ def _go_to(section: str) -> HttpResponse:
 _LOADERS: dict[str, Callable[[HttpRequest, User], Context]] = {
     "general": _load_general,
     "memory": _load_memory,
+    "notifications": _load_notifications,
     "tokens": _load_tokens,
     "sessions": _load_sessions,
     "security": _load_security,

@@ -12,6 +12,7 @@ from chat.web.access import is_from_htmx
 SECTIONS: dict[str, str | Promise] = {
     "general": gettext_lazy("General"),
     "memory": gettext_lazy("Memory"),
+    "notifications": gettext_lazy("Notifications"),
     "tokens": gettext_lazy("Access tokens"),
     "sessions": gettext_lazy("Sessions"),
     "security": gettext_lazy("Security"),

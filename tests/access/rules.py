@@ -46,6 +46,7 @@ STARTS: Mapping[str, Rule] = {
     "attachments/<uuid:pk>/": OWNED,
     "s/<uuid:pk>/": PERSONAL,
     "settings/tokens/<int:pk>/": OWNED,
+    "settings/notifications/<int:pk>/": OWNED,
     "imports/<uuid:pk>/": OWNED,
     "imports/pieces/<uuid:pk>/": OWNED,
     "imports/offers/<int:pk>/": OWNED,
@@ -61,9 +62,10 @@ NAMED: Mapping[str, Rule] = {
     **dict.fromkeys(
         (
             *("home", "conversation_create", "conversations_change", "conversations_move"),
-            *("first_model_panel", "first_tool_panel", "memories", "projects"),
+            *("first_model_panel", "first_tool_panel", "memories", "projects", "share_target"),
             *("attachment_create", "sidebar", "palette", "announcement_dismiss", "imports"),
             *("settings", "settings_section", "settings/general/", "settings/tokens/"),
+            "settings/notifications/",
             *("usage_page", "usage_calls", "account_export", "account_delete"),
             *("sessions_end_others", "mfa_list_webauthn", "mfa_add_webauthn"),
             "mfa_reauthenticate_webauthn",
@@ -77,6 +79,7 @@ NAMED: Mapping[str, Rule] = {
     **dict.fromkeys(
         (
             *("session", "account_login", "account_logout", "account_signup", "account_inactive"),
+            *("manifest", "service_worker"),  # browsers ask for them without a cookie
             *("account_confirm_login_code", "mfa_authenticate"),  # where one was begun
             "mfa_login_webauthn",
             *("account_email_verification_sent", "account_confirm_email"),

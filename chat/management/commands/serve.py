@@ -95,8 +95,8 @@ class Command(BaseCommand):
             },
             piece_size=PIECE_BYTES,
             find_user={
-                Pass.SESSION: partial(in_db, find_user_id),
-                Pass.TOKEN: partial(in_db, find_user_id_by_token),
+                Pass.SESSION: lambda session: in_db(find_user_id, session),
+                Pass.TOKEN: lambda token: in_db(find_user_id_by_token, token),
             },
         )
         self._server = Server(get_default_application(), host, port, uploads, self._ready)

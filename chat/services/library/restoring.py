@@ -125,9 +125,7 @@ def _create(owner: User, record: ConversationRecord, place: Mapping[str, Any]) -
             owner=owner,
             title=record.title,
             title_edited=record.title_edited,
-            model=record.model
-            if is_offered(owner.pk, record.model)
-            else find_default_name(owner.pk),
+            model=model,
             system_prompt=record.system_prompt,
             compaction_enabled=record.compaction_enabled,
             context_budget=record.context_budget,
@@ -259,6 +257,7 @@ def _show(owner: User, record: ConversationRecord, row: Conversation, versions: 
         "compressed_at": current.finished_at if current else None,
         "compressed_through_id": current.through_id if current else None,
         "deleted_at": None,
+        "imported_at": timezone.now(),
     }
     project = find_project(owner, record.project)
     change_history(row, **values, project_id=project.pk if project else None)

@@ -31,10 +31,10 @@ class Place:
 
 
 def open_linked(
-    user: User, place: Place, *, asked_by: str, event: SlackEvent | None = None
+    user: User, place: Place, asked_by: str, event: SlackEvent | None = None
 ) -> SlackThread:
-    """A new conversation of the user's, linked with a thread. `event` asked for it: it knows the
-    thread from now on."""
+    """A new conversation of the user's, linked with a thread. `asked_by`: the user's id in Slack;
+    `event` asked for it: it knows the thread from now on."""
     with transaction.atomic():
         return _link(create_conversation(user), place, asked_by, event)
 
@@ -43,7 +43,6 @@ def link_thread(
     user: User,
     conversation_id: UUID,
     place: Place,
-    *,
     asked_by: str,
     event: SlackEvent | None = None,
 ) -> SlackThread:

@@ -25,9 +25,9 @@ from chat.services.turns.turns import NewMessage, Prompt, make_prompt
 
 MOST_QUEUED = 50  # in one conversation
 
-STOPPED = gettext_noop("You stopped the answer before it. It waits until you send or remove it.")
-FAILED = gettext_noop("The answer before it failed. It waits until you send or remove it.")
-RESTORED = gettext_noop("The chat was deleted and restored. It waits until you send or remove it.")
+STOPPED = gettext_noop("You stopped the answer, so nothing is sent by itself.")
+FAILED = gettext_noop("The answer failed, so nothing is sent by itself.")
+RESTORED = gettext_noop("The chat was deleted and restored, so nothing is sent by itself.")
 
 
 class AlreadySent(Exception):
@@ -60,6 +60,7 @@ def queue_prompt(
     with transaction.atomic():
         conversation = _lock(owner, conversation_id)
         if known := _find_known(conversation, new.client_id):
+            tell_queue(conversation.pk)
             return known
         return _append(
             conversation,
@@ -81,6 +82,7 @@ def queue_compaction(
     with transaction.atomic():
         conversation = _lock(owner, conversation_id)
         if known := _find_known(conversation, client_id):
+            tell_queue(conversation.pk)
             return known
         command = QueuedPrompt.Command.COMPACT
         return _append(conversation, (), command=command, text=focus, client_id=client_id)

@@ -22,7 +22,7 @@ LIBRARY_LOG.setLevel(logging.WARNING)
 CALL_SECONDS = 10.0  # shorter than the lease: whoever lost that does not post any more
 FILE_SECONDS = 60.0
 AWAY = (aiohttp.ClientError, TimeoutError, SlackClientError, OSError)
-# https://docs.slack.dev/reference/methods/auth.test: nothing works until an administrator acts.
+# As Slack documents them for auth.test: nothing works until an administrator acts.
 TOKEN_ERRORS = {
     "account_inactive",
     "invalid_auth",

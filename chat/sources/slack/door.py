@@ -1,6 +1,7 @@
 """The door to Slack: of all processes that could, one is connected; it answers and posts."""
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 
 import structlog
@@ -67,7 +68,8 @@ class SlackDoor:
                     wait = AGAIN_SECONDS
                 await asyncio.sleep(wait)
         finally:
-            await in_db(connection.give_up_lease, self._holder)
+            with suppress(*UNAVAILABLE):
+                await in_db(connection.give_up_lease, self._holder)
 
     async def _serve(self) -> float:
         """Be connected until another process is, or something is wrong; how long to wait then."""

@@ -5,6 +5,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -61,7 +62,10 @@ class Handler:
             if place not in self._busy:
                 task = asyncio.create_task(self._deal_with_all(events))
                 self._busy[place] = task
-                task.add_done_callback(lambda _, place=place: self._busy.pop(place, None))
+                task.add_done_callback(partial(self._forget, place))
+
+    def _forget(self, place: str, _: object) -> None:
+        self._busy.pop(place, None)
 
     async def close(self) -> None:
         """End what is being dealt with: it waits in the database."""
@@ -152,11 +156,12 @@ class Handler:
     ) -> SlackThread:
         """The thread of a new conversation, or of the one that `link …` names. Refused."""
         assert person.user
-        made = {"asked_by": person.id, "event": event}
         if (found := _LINK.match(text)) is None:
-            return await in_db(threads.open_linked, person.user, place, **made)
+            return await in_db(threads.open_linked, person.user, place, person.id, event)
         try:
-            return await in_db(threads.link_thread, person.user, UUID(found[1]), place, **made)
+            return await in_db(
+                threads.link_thread, person.user, UUID(found[1]), place, person.id, event
+            )
         except Conversation.DoesNotExist as error:
             raise Refused(
                 RefusalCode.NOT_LINKABLE,
@@ -188,9 +193,9 @@ class Handler:
         place = Place(self._identity.team, payload["channel"], name, payload["root"], payload["ts"])
         asked = self._without_mention(payload["text"])
         thread = await self._link(person, place, asked)
-        if _LINK.match(asked):
+        if _LINK.match(asked) or not (asked or payload["files"]):
             await self._tell(payload, words.describe_opening(thread))
-        elif asked or payload["files"]:
+        else:
             await self._send(thread, person, payload)
 
     async def _send(self, thread: SlackThread, person: SlackPerson, payload: Payload) -> None:
@@ -288,7 +293,7 @@ class Handler:
 
     async def _tell_refusal(self, event: SlackEvent, refusal: Refused) -> None:
         payload = event.payload
-        conversation = event.thread and event.thread.conversation
+        conversation = event.thread.conversation if event.thread else None
         said = words.explain_failure(refusal.message, conversation)
         try:
             await self._tell(payload, said)

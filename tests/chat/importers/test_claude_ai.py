@@ -9,7 +9,14 @@ import pytest
 from chat.importers import claude_ai
 from chat.importers.errors import UnknownFormat
 from chat.importers.records import ImportedConversation, ImportedProject, Offered, Skipped
-from tests.chat.importers.rival_exports import branch, check, read_bytes, read_files, read_one, shape
+from tests.chat.importers.rival_exports import (
+    branch,
+    check,
+    read_bytes,
+    read_files,
+    read_one,
+    shape,
+)
 
 ROOT = "00000000-0000-4000-8000-000000000000"
 Entry = dict[str, Any]
@@ -454,7 +461,7 @@ class TestTheArchive:
         assert {each.project for each in offers} == {None, "p1"}
         assert all(each.kind == "memory" and len(each.text) <= 500 for each in offers)
         skipped = [each for each in found if isinstance(each, Skipped)]
-        assert {each.reason for each in skipped} == {claude_ai.DESIGN, claude_ai.SAMPLE}
+        assert {each.reason for each in skipped} == {claude_ai.DRAWN, claude_ai.SAMPLE}
         assert not any(each.candidate for each in skipped)
 
     def test_a_manifest_of_links_says_to_download_the_zips(self, tmp_path: Path) -> None:

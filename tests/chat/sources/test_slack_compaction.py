@@ -56,9 +56,10 @@ def list_shown(request: RecordedRequest) -> list[int]:
 
 
 async def test_a_thread_of_three_doors_is_compacted_twice_like_one(
-    chat: Chat, slack: SlackServer, door: SlackDoor
+    chat: Chat, slack: SlackServer, door: SlackDoor, settings: Any
 ) -> None:
     await chat.start(0)
+    slack.people[ADA]["tz"] = settings.TIME_ZONE  # as the page's: another zone would be said
     chat.script.reply("Noted.", when=is_chat, always=True)
     chat.script.reply(SUMMARY, when=is_summary, always=True)
     tab = await chat.open()
