@@ -11,7 +11,14 @@ from chat.importers import open_webui
 from chat.importers.errors import Unimportable
 from chat.importers.open_webui_details import split_details
 from chat.importers.records import ImportedConversation, ImportedProject, Skipped
-from tests.chat.importers.rival_exports import branch, check, read_bytes, read_files, read_one, shape
+from tests.chat.importers.rival_exports import (
+    branch,
+    check,
+    read_bytes,
+    read_files,
+    read_one,
+    shape,
+)
 
 Entry = dict[str, Any]
 PIXEL = "data:image/png;base64,UE5H"
