@@ -55,6 +55,7 @@ class RefusalCode(StrEnum):
     PROJECT_GONE = "project_gone"
     QUEUE_FULL = "queue_full"
     RATE_LIMITED = "rate_limited"
+    SCHEDULE_OVER = "schedule_over"
     SERVER_BUSY = "server_busy"
     SHUTTING_DOWN = "shutting_down"
     SUMMARY_TOO_LONG = "summary_too_long"
@@ -62,6 +63,7 @@ class RefusalCode(StrEnum):
     TOO_MANY_MEMORIES = "too_many_memories"
     TOO_MANY_PROPOSALS = "too_many_proposals"
     TOO_MANY_PROJECTS = "too_many_projects"
+    TOO_MANY_SCHEDULES = "too_many_schedules"
     TOO_MANY_SHARES = "too_many_shares"
     UNAVAILABLE = "unavailable"
 

@@ -5,14 +5,17 @@ from uuid import UUID
 
 from celery import Task, shared_task
 from celery.exceptions import Ignore
+from django.utils import timezone
 
 from chat.jobs import import_process
 from chat.jobs.budget_mail import mail_budget_word
 from chat.jobs.push import push_answer
+from chat.jobs.schedule_mail import mail_rest
 from chat.jobs.summary import write_summary
 from chat.jobs.title import write_title
 from chat.queries import schema
 from chat.services.summary import gaps, preparations, records
+from chat.services.turns import schedules
 
 
 class CarefulTask(Task):
@@ -54,6 +57,18 @@ def rebuild(conversation_id: str) -> None:
 def suggest_title(conversation_id: str) -> None:
     """Name a conversation after its first exchange, unless the user has named it."""
     write_title(UUID(conversation_id))
+
+
+@shared_task(base=CarefulTask)
+def send_scheduled(scheduled_id: int) -> None:
+    """Put a scheduled prompt that is due into the queue of its conversation."""
+    schedules.send_due(scheduled_id, timezone.now())
+
+
+@shared_task(base=CarefulTask)
+def mail_schedule(scheduled_id: int) -> None:
+    """Tell a person that a scheduled prompt rests, because it failed too often."""
+    mail_rest(scheduled_id)
 
 
 @shared_task(base=CarefulTask)

@@ -98,7 +98,6 @@ INSTALLED_APPS = [
     "channels",
     "csp",
     "django_htmx",
-    "ninja",
 ]
 MIDDLEWARE = [
     "chat.web.health.answer_probes",  # before the check of the host
@@ -300,16 +299,10 @@ REQUIRE_SECOND_FACTOR = env.str("REQUIRE_SECOND_FACTOR", "", ("", "staff", "all"
 
 # --- Slack ----------------------------------------------------------------------------------------
 
-# Both or neither: threads of Slack can be linked with conversations. docs/slack.md says how.
-SLACK_BOT_TOKEN = env.secret("SLACK_BOT_TOKEN")
-SLACK_APP_TOKEN = env.secret("SLACK_APP_TOKEN")
-SLACK = bool(SLACK_BOT_TOKEN and SLACK_APP_TOKEN)
-if (SLACK_BOT_TOKEN or SLACK_APP_TOKEN) and not SLACK:
-    raise ImproperlyConfigured(
-        "Set both SLACK_BOT_TOKEN (xoxb-…) and SLACK_APP_TOKEN (xapp-…), or neither of them."
-    )
-# Where Slack's Web API is: another address is for tests.
-SLACK_API_URL = env.address("SLACK_API_URL") or "https://slack.com/api/"
+# With them, threads can be linked with conversations: docs/slack.md.
+SLACK_BOT_TOKEN, SLACK_APP_TOKEN = env.pair("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN")
+SLACK = bool(SLACK_BOT_TOKEN)
+SLACK_API_URL = env.address("SLACK_API_URL") or "https://slack.com/api/"  # another is for tests
 
 # --- Security -------------------------------------------------------------------------------------
 

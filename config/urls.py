@@ -25,6 +25,7 @@ from chat.web import (
     printing,
     project,
     queue,
+    schedules,
     share,
     sidebar,
     slack,
@@ -52,6 +53,11 @@ version_paths = [
     path("record/", summary.summary_record, name="summary_record"),
     path("revert/", summary.summary_revert, name="summary_revert"),
     path("sources/", summary.summary_sources, name="summary_sources"),
+]
+schedule_paths = [
+    path("edit/", schedules.schedule_edit, name="schedule_edit"),
+    path("pause/", schedules.schedule_pause, name="schedule_pause"),
+    path("delete/", schedules.schedule_delete, name="schedule_delete"),
 ]
 project_paths = [
     path("", project.project, name="project"),
@@ -105,6 +111,7 @@ site_paths: list[URLPattern | URLResolver] = [
     path(
         "c/<uuid:pk>/export.json", exports.conversation_export, {"form": "json"}, name="export_json"
     ),
+    path("c/<uuid:pk>/saving/", exports.conversation_saving, name="conversation_saving"),
     path("c/<uuid:pk>/export.zip", exports.conversation_export, {"form": "zip"}, name="export_zip"),
     path(
         "c/<uuid:pk>/export.html", exports.conversation_export, {"form": "html"}, name="export_html"
@@ -124,6 +131,8 @@ site_paths: list[URLPattern | URLResolver] = [
     path("c/<uuid:pk>/compact/", summary.compact_preview, name="compact_preview"),
     path("c/<uuid:pk>/summary/", summary.summary, name="summary"),
     path("c/<uuid:pk>/summary/<int:version>/", include(version_paths)),
+    path("c/<uuid:pk>/schedules/", schedules.conversation_schedules, name="conversation_schedules"),
+    path("c/<uuid:pk>/schedules/<int:schedule>/", include(schedule_paths)),
     path("c/<uuid:pk>/shares/", share.shares, name="shares"),
     path("c/<uuid:pk>/shares/<uuid:share>/revoke/", share.share_revoke, name="share_revoke"),
     path("c/<uuid:pk>/slack/", slack.conversation_slack, name="conversation_slack"),

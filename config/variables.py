@@ -79,6 +79,13 @@ class Variables:
             remember_secret(part)
         return secret
 
+    def pair(self, name: Text, other: Text) -> tuple[Text, Text]:
+        """Two keys that are of no use without each other: both, or neither."""
+        found = self.secret(name), self.secret(other)
+        if any(found) and not all(found):
+            raise ImproperlyConfigured(f"Set both {name} and {other}, or neither of them.")
+        return found
+
     def numbers(self, name: Text) -> Mapping[Text, Whole]:
         """Whole numbers by name."""
         possible = "pairs name=number, separated by commas, with whole numbers above 0"

@@ -1,2 +1,2 @@
-"""The API of a person's own programs, below `api/v1/`. `chat.api.site` puts it together; docs/api.md
-describes it."""
+"""The API of a person's own programs, below `api/v1/`. `chat.api.site` puts it together, and
+docs/api.md describes it."""

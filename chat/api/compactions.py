@@ -10,6 +10,7 @@ from ninja import Router, Status
 
 from chat.api.auth import get_user, reads, sends, writes
 from chat.api.conversations import find_conversation
+from chat.api.rows import as_compaction, as_compaction_text
 from chat.api.schemas import (
     ERRORS,
     CompactIn,
@@ -19,8 +20,6 @@ from chat.api.schemas import (
     Limit,
     RowId,
     TurnOut,
-    as_compaction,
-    as_compaction_text,
 )
 from chat.api.turns import STREAMED, run_turn
 from chat.db.threads import in_db

@@ -3,7 +3,7 @@
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -17,6 +17,7 @@ from accounts.tokens import CONVERSATIONS_WRITE
 from agent.messages import sanitise_text
 from chat.api.auth import get_user, make_sender, reads, writes, writes_async
 from chat.api.errors import ApiError, not_found
+from chat.api.rows import as_conversation
 from chat.api.schemas import (
     ERRORS,
     BranchesOut,
@@ -28,7 +29,6 @@ from chat.api.schemas import (
     ErrorOut,
     Limit,
     Number,
-    as_conversation,
 )
 from chat.db.threads import in_db
 from chat.engine.model_profiles import is_offered
@@ -61,12 +61,12 @@ def find_message(request: HttpRequest, pk: UUID, number: int) -> Message:
 @router.get("", auth=reads, response={200: ConversationsOut, ERRORS: ErrorOut})
 def list_conversations(
     request: HttpRequest,
-    cursor: str = Query("", max_length=200),
+    cursor: Annotated[str, Query(max_length=200)] = "",
     limit: Limit = 50,
     archived: bool = False,
     pinned: bool | None = None,
     project: UUID | None = None,
-    title: str = Query("", max_length=200, description="What titles have to contain."),
+    title: Annotated[str, Query(max_length=200, description="What titles have to contain.")] = "",
 ) -> ConversationsOut:
     """Your conversations, those with the newest messages first."""
     rows = Conversation.objects.of(get_user(request)).filter(temporary=False, archived=archived)

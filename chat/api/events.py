@@ -5,54 +5,36 @@ the row first, in which a running answer is stored each second, then of the chan
 lose events. So the row decides what the text is.
 """
 
-import asyncio
 import json
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from channels.layers import get_channel_layer
 from django.conf import settings
 from django.utils.translation import gettext
 from ninja.responses import NinjaJSONEncoder
 
 from agent.messages import shown_text
 from chat.api.auth import require_token
+from chat.api.ear import MOST_WAITING, Ear
 from chat.api.errors import ApiError, describe
-from chat.api.schemas import as_turn
+from chat.api.rows import as_turn
 from chat.api.sent_text import Delta, Place, SentText
 from chat.db.outages import DATABASE
 from chat.db.threads import UNAVAILABLE, in_db
 from chat.live.runner import runner
 from chat.models import Message, Turn
 from chat.protocol import events as frames
-from chat.protocol.broadcast import conversation_group
-from chat.protocol.local_layer import RESYNC, LayerMessage
 from chat.queries.turns import find_turn, load_answers, load_turn, read_written
 
 HEARTBEAT_SECONDS = 15.0  # of silence: proxies close what says nothing for a minute
 CHECK_SECONDS = 2.0  # between two looks whether the token is still good and the turn still runs
 CATCH_UP_SECONDS = 0.5  # the same while text is missing, which is stored within a second
-UNUSED_SECONDS = 60.0
-MOST_WAITING = 500  # events for a slow reader, who then gets the row
 FOR_PAGES = ("type", "html", "seq", "conversation_id", "message_id", "turn_id", "after_message_id")
-PASSED_ON = {
-    kind.type
-    for kind in (
-        frames.CompressionStarted,
-        frames.CompressionProgress,
-        frames.CompressionCompleted,
-        frames.ToolStarted,
-        frames.ToolFinished,
-        frames.TurnNotice,
-    )
-}
-# Something was lost, or the row has more to say.
-TO_READ = {RESYNC["name"], frames.TurnFinished.type}
 _open: Counter[int] = Counter()  # streams of each person in this process
 
 
@@ -76,62 +58,6 @@ class Reader:
     user_id: int
     token: str
     scope: str
-
-
-class Ear:
-    """Hears what happens in a conversation from when it was opened, for one stream. Memory is
-    bounded: MOST_WAITING events."""
-
-    def __init__(self) -> None:
-        self.waiting: deque[bytes] = deque()
-        self.is_behind = True  # something was lost: the rows have to be read
-        self._news = asyncio.Event()
-        self._is_used = False
-
-    @classmethod
-    async def open(cls, conversation_id: UUID) -> "Ear":
-        """One that is closed by itself where no stream uses it: its client may have left before."""
-        ear = cls()
-        ear._layer = get_channel_layer()
-        ear._channel = await ear._layer.new_channel()
-        ear._layer.hand_over(ear._channel, ear._hear)
-        await ear._layer.group_add(conversation_group(conversation_id), ear._channel)
-        ear._unused = asyncio.create_task(ear._close_unused())
-        return ear
-
-    async def _close_unused(self) -> None:
-        await asyncio.sleep(UNUSED_SECONDS)
-        await self._layer.leave(self._channel)
-
-    def use(self) -> None:
-        self._unused.cancel()
-
-    async def close(self) -> None:
-        self._unused.cancel()
-        await self._layer.leave(self._channel)
-
-    def _hear(self, message: LayerMessage) -> None:
-        """An event of the layer's: for later, as this is called by whoever sends it."""
-        name = message.get("name")
-        if name in TO_READ:
-            self.is_behind = True
-        elif name not in PASSED_ON and name != frames.TurnDelta.type:
-            return
-        elif len(self.waiting) < MOST_WAITING:
-            self.waiting.append(message["frame"])
-        else:
-            self.waiting.clear()
-            self.is_behind = True
-        self._news.set()
-
-    async def wait(self, seconds: float) -> bool:
-        """Whether an event waits, now or within so many seconds."""
-        if not self.waiting and seconds > 0:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self._news.wait()
-        self._news.clear()
-        return bool(self.waiting)
 
 
 class TurnStream:
@@ -185,19 +111,20 @@ class TurnStream:
     async def follow(self) -> AsyncIterator[StreamEvent | None]:
         """All events to the end of the turn; None after some seconds of silence. Raises ApiError
         where the token is no longer good, and Turn.DoesNotExist."""
-        self._ear.use()
+        self._ear.is_used = True
         said = monotonic()
         try:
             while True:
                 due = monotonic() + (CATCH_UP_SECONDS if self._lacks_text else CHECK_SECONDS)
-                turn, answers = await in_db(self._look)
+                needs_text = self._ear.catch_up() or self._lacks_text
+                turn, answers = await in_db(self._look, needs_text=needs_text)
                 for event in self._catch_up(turn, answers):
                     said = monotonic()
                     yield event
                 if turn.finished_at:
                     yield await in_db(self._describe_end)
                     return
-                while not self._ear.is_behind and await self._ear.wait(due - monotonic()):
+                while not self._ear.is_behind and await self._ear.wait(until=due):
                     for event in self._take(json.loads(self._ear.waiting.popleft())):
                         said = monotonic()
                         yield event
@@ -214,13 +141,12 @@ class TurnStream:
 
     # --- Rows -------------------------------------------------------------------------------------
 
-    def _look(self) -> tuple[Turn, list[Message]]:
+    def _look(self, *, needs_text: bool) -> tuple[Turn, list[Message]]:
         """In a database thread: whether the program may still read, how the turn is, and its
-        answers where they are needed."""
+        answers where they are needed, as they are in the end."""
         require_token(self._reader.token, self._reader.scope)
         turn = find_turn(self._reader.user_id, self._conversation_id, self._turn_id)
-        if self._ear.is_behind or self._lacks_text or turn.finished_at:
-            self._ear.is_behind = False
+        if needs_text or turn.finished_at:
             return turn, load_answers(turn.pk, self._sent.place.number)
         return turn, []
 

@@ -1,5 +1,6 @@
-"""The API: search, files, exports, and what a person has beside conversations."""
+"""The API: search, files, usage, and what else a person has beside conversations."""
 
+from typing import Annotated
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +15,7 @@ from agent.messages import sanitise_text
 from chat.api.auth import get_user, reads, reads_usage, uploads
 from chat.api.conversations import find_conversation
 from chat.api.errors import ApiError
+from chat.api.rows import as_file, as_model
 from chat.api.schemas import (
     ERRORS,
     ErrorOut,
@@ -27,8 +29,6 @@ from chat.api.schemas import (
     ProjectsOut,
     SumsOut,
     UsageOut,
-    as_file,
-    as_model,
 )
 from chat.engine.model_profiles import find_default_name, list_offered
 from chat.models import Attachment, Project
@@ -75,7 +75,7 @@ def list_projects(request: HttpRequest) -> ProjectsOut:
 @router.get("/search", auth=reads, response={200: HitsOut, ERRORS: ErrorOut}, tags=["search"])
 def search(
     request: HttpRequest,
-    q: str = Query(..., min_length=1, max_length=LONGEST_SEARCH),
+    q: Annotated[str, Query(min_length=1, max_length=LONGEST_SEARCH)],
     conversation: UUID | None = None,
     project: UUID | None = None,
     limit: Limit = 20,
@@ -155,13 +155,13 @@ def delete_file(request: HttpRequest, file: UUID) -> Status[None]:
     return Status(204, None)
 
 
-# --- Exports and usage ----------------------------------------------------------------------------
+# --- Usage ----------------------------------------------------------------------------------------
 
 
 @router.get("/usage", auth=reads_usage, response={200: UsageOut, ERRORS: ErrorOut}, tags=["usage"])
 def get_usage(
     request: HttpRequest,
-    month: str = Query("", max_length=7, description="As 2026-11; else this month."),
+    month: Annotated[str, Query(max_length=7, description="As 2026-11; else this month.")] = "",
 ) -> UsageOut:
     """What your model calls of a month came to."""
     span = read_month(month) if month else month_of(timezone.localdate())

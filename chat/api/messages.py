@@ -13,6 +13,7 @@ from ninja import Header, Query, Router, Status
 from chat.api.auth import get_user, reads, sends, writes
 from chat.api.conversations import find_conversation, find_message
 from chat.api.errors import ApiError
+from chat.api.rows import as_message
 from chat.api.schemas import (
     ERRORS,
     AgainIn,
@@ -24,7 +25,6 @@ from chat.api.schemas import (
     Number,
     SendIn,
     TurnOut,
-    as_message,
 )
 from chat.api.turns import STREAMED, run_turn
 from chat.db.threads import in_db

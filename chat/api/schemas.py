@@ -1,17 +1,15 @@
-"""What the API takes and says, as its OpenAPI document describes it; and rows as it says them."""
+"""What the API takes and says, as its OpenAPI document describes it."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Field, Schema
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from agent.clock import find_zone
 from agent.compaction.policy import Extent
-from chat.errors import translate_error
-from chat.models import Attachment, Compaction, Conversation, Message, ModelProfile, Turn
 from chat.protocol.frames import MAX_FOCUS
-from chat.queries.turns import read_written
 
 MOST_LISTED = 100  # of one page of a list
 LONGEST_TITLE, LONGEST_PROMPT = 200, 100_000  # characters, as in the dialogs
@@ -20,6 +18,25 @@ LONGEST_WAIT = 60  # seconds: proxies give up an answer that is silent for longe
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
 RowId = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Limit = Annotated[int, Field(ge=1, le=MOST_LISTED)]
+
+
+def _check_zone(name: str) -> str:
+    if name and not find_zone(name):
+        raise ValueError("This is no time zone. One is named as Europe/Berlin.")
+    return name
+
+
+TimeZone = Annotated[
+    str,
+    Field(max_length=64, description="As Europe/Berlin; else the site's."),
+    AfterValidator(_check_zone),
+]
+
+
+class Body(BaseModel):
+    """A JSON object that is sent. Ninja's own class would take other values for one."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 # --- Errors ---------------------------------------------------------------------------------------
@@ -102,7 +119,7 @@ class TurnOut(Schema):
     finished_at: datetime | None
 
 
-class SendIn(Schema):
+class SendIn(Body):
     text: str = ""
     files: list[UUID] = Field(
         default=[], max_length=100, description="Ids of files that were uploaded."
@@ -112,7 +129,7 @@ class SendIn(Schema):
         description="The number of the message that you know as the last one, 0 for none: 409 "
         "where the conversation went on from there.",
     )
-    time_zone: str = Field("", max_length=64, description="As Europe/Berlin; else the site's.")
+    time_zone: TimeZone = ""
     stream: bool = Field(False, description="Answer with server-sent events.")
     wait: int = Field(
         LONGEST_WAIT,
@@ -123,19 +140,46 @@ class SendIn(Schema):
     )
 
 
-class AgainIn(Schema):
+class QueuedIn(Body):
+    text: str = ""
+    files: list[UUID] = Field(default=[], max_length=100)
+    time_zone: TimeZone = ""
+    send_now: bool = Field(False, description="In between two tool rounds of what runs.")
+
+
+class ProblemOut(Schema):
+    code: str
+    message: str
+
+
+class QueuedOut(Schema):
+    id: int
+    text: str
+    command: str = Field(description="compact, or empty for a message.")
+    source: str
+    send_now: bool
+    problem: ProblemOut | None = Field(description="Why it did not go out.")
+    files: list[FileOut]
+    created_at: datetime
+
+
+class QueueOut(Schema):
+    items: list[QueuedOut]
+
+
+class AgainIn(Body):
     model: str = Field("", max_length=200, description="Answers this once.")
     stream: bool = False
     wait: int = Field(LONGEST_WAIT, ge=0, le=LONGEST_WAIT)
 
 
-class EditIn(Schema):
+class EditIn(Body):
     text: str
     stream: bool = False
     wait: int = Field(LONGEST_WAIT, ge=0, le=LONGEST_WAIT)
 
 
-class CompactIn(Schema):
+class CompactIn(Body):
     focus: str = Field("", max_length=MAX_FOCUS, description="What to keep in particular.")
     extent: Extent = Extent.THOROUGH
     stream: bool = False
@@ -166,7 +210,7 @@ class ConversationsOut(Schema):
     next: str | None = Field(description="Pass it as `cursor` for the next page.")
 
 
-class ConversationIn(Schema):
+class ConversationIn(Body):
     title: str = Field("", max_length=LONGEST_TITLE)
     model: str = Field("", max_length=200, description="Else the project's, or your default.")
     project: UUID | None = None
@@ -174,7 +218,7 @@ class ConversationIn(Schema):
     temporary: bool = Field(False, description="Not listed, and deleted after a day.")
 
 
-class ConversationChange(Schema):
+class ConversationChange(Body):
     """What is not sent stays as it is."""
 
     title: str | None = Field(None, max_length=LONGEST_TITLE)
@@ -285,6 +329,43 @@ class MeOut(Schema):
     expires_at: datetime | None = Field(description="Of the token.")
 
 
+class ImportFileIn(Body):
+    name: str = Field(max_length=200)
+    size: RowId = Field(description="Bytes.")
+
+
+class ImportIn(Body):
+    files: list[ImportFileIn] = Field(max_length=1_000)
+
+
+class ImportFileOut(Schema):
+    id: int
+    name: str
+    size: int
+    received: int = Field(description="Bytes that are here.")
+
+
+class ImportOut(Schema):
+    id: UUID
+    status: str
+    bytes_total: int
+    bytes_read: int
+    totals: dict[str, Any]
+    error: str
+    files: list[ImportFileOut]
+    piece_bytes: int = Field(description="The most that a piece may have.")
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class ImportsOut(Schema):
+    items: list[ImportOut]
+
+
+class PieceOut(Schema):
+    received: int
+
+
 class SumsOut(Schema):
     calls: int
     input_tokens: int = Field(description="All that was sent, from a cache or not.")
@@ -298,102 +379,3 @@ class UsageOut(Schema):
     days: dict[str, SumsOut]
     models: dict[str, SumsOut]
     kinds: dict[str, SumsOut]
-
-
-# --- Rows -----------------------------------------------------------------------------------------
-
-
-def as_file(row: Attachment) -> FileOut:
-    return FileOut(id=row.pk, name=row.name, kind=row.kind, tokens=row.tokens, size=row.size)
-
-
-def as_message(row: Message) -> MessageOut:
-    """Its parent and its attachments should have been read along."""
-    return MessageOut(
-        number=row.number,
-        parent=row.parent.number if row.parent else None,
-        role=row.role,
-        status=row.status,
-        text=read_written(row) if row.role == Message.Role.ASSISTANT else row.text,
-        blocks=row.blocks,
-        active=row.active,
-        left_out=row.left_out,
-        source=row.source,
-        model=row.model,
-        stop_reason=row.stop_reason,
-        usage=row.usage,
-        files=[as_file(each) for each in row.attachments.all()],
-        created_at=row.created_at,
-    )
-
-
-def as_turn(turn: Turn, messages: Sequence[Message]) -> TurnOut:
-    """`messages`: the turn's own, in order."""
-    answers = [row for row in messages if row.role == Message.Role.ASSISTANT]
-    error = translate_error(turn.error)
-    return TurnOut(
-        id=turn.pk,
-        kind=turn.kind,
-        status=turn.status,
-        error=error
-        and TurnErrorOut(
-            code=error["code"],
-            message=error["message"],
-            retryable=bool(error.get("retryable")),
-        ),
-        notice=turn.notice_text,
-        prompt=_find_prompt(messages),
-        message=as_message(answers[-1]) if answers else None,
-        created_at=turn.created_at,
-        finished_at=turn.finished_at,
-    )
-
-
-def _find_prompt(messages: Sequence[Message]) -> int | None:
-    """The number of the message that a turn with these messages answers: its first, unless that
-    answers an older one."""
-    if not messages:
-        return None
-    first = messages[0]
-    if first.role == Message.Role.USER:
-        return first.number
-    return first.parent.number if first.parent else None
-
-
-def as_conversation(row: Conversation) -> ConversationOut:
-    names = ConversationOut.model_fields.keys() - {"id", "title", "project"}
-    values = {name: getattr(row, name) for name in names}
-    return ConversationOut(id=row.pk, title=str(row), project=row.project_id, **values)
-
-
-def as_compaction(row: Compaction) -> CompactionOut:
-    """Its conversation, its first and its last message should have been read along."""
-    return CompactionOut(**_describe_compaction(row))
-
-
-def as_compaction_text(row: Compaction) -> CompactionTextOut:
-    chapters = [
-        ChapterOut(first=each["first"], through=each["through"], text=each["text"])
-        for each in row.chapters
-    ]
-    return CompactionTextOut(**_describe_compaction(row), summary=row.summary, chapters=chapters)
-
-
-def _describe_compaction(row: Compaction) -> dict[str, Any]:
-    own = CompactionOut.model_fields.keys() - {"id", "current", "first", "through"}
-    return {name: getattr(row, name) for name in own} | {
-        "id": row.pk,
-        "current": row.conversation.compaction_id == row.pk,
-        "first": row.first.number,
-        "through": row.through.number,
-    }
-
-
-def as_model(row: ModelProfile, default: str) -> ModelOut:
-    return ModelOut(
-        name=row.name,
-        display_name=row.display_name,
-        context_window=row.context_window,
-        max_output=row.max_output,
-        default=row.name == default,
-    )

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing, suppress
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 from uuid import UUID
 
 from django.http import HttpRequest, StreamingHttpResponse
@@ -15,8 +15,10 @@ from accounts.doors import read_token
 from accounts.tokens import CONVERSATIONS_READ, MESSAGES_SEND
 from chat.api.auth import get_user, make_sender, reads, reads_async, sends
 from chat.api.conversations import find_conversation
-from chat.api.events import Ear, Reader, TurnStream
-from chat.api.schemas import ERRORS, AgainIn, ErrorOut, RowId, TurnOut, as_turn
+from chat.api.ear import Ear
+from chat.api.events import Reader, TurnStream
+from chat.api.rows import as_turn
+from chat.api.schemas import ERRORS, AgainIn, ErrorOut, RowId, TurnOut
 from chat.api.sent_text import read_place
 from chat.db.threads import in_db
 from chat.errors import RefusalCode, Refused
@@ -28,13 +30,11 @@ from chat.services.turns import requests
 
 router = Router(tags=["turns"])
 EVENT_STREAM = "text/event-stream"
-STREAMED = {
-    "responses": {
-        200: {
-            "content": {EVENT_STREAM: {"schema": {"type": "string"}}},
-        }
-    }
+EVENT = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
 }
+STREAMED = {"responses": {200: {"content": {EVENT_STREAM: {"schema": EVENT}}}}}
 
 
 class Wanted(Protocol):
@@ -71,7 +71,7 @@ async def run_turn(
         raise
     stream = TurnStream(_make_reader(request, MESSAGES_SEND), ear, conversation, turn_id)
     if wanted.stream:
-        return _respond(stream)
+        return _respond(stream, ear)
     with suppress(TimeoutError):
         async with asyncio.timeout(wanted.wait), aclosing(stream.follow()) as events:
             async for _ in events:
@@ -84,7 +84,8 @@ def _make_reader(request: HttpRequest, scope: str) -> Reader:
     return Reader(get_user(request).pk, read_token(request), scope)
 
 
-def _respond(stream: TurnStream) -> StreamingHttpResponse:
+def _respond(stream: TurnStream, ear: Ear) -> StreamingHttpResponse:
+    ear.close_unless_used()
     headers = {"Cache-Control": "private, no-store", "X-Accel-Buffering": "no"}
     return StreamingHttpResponse(stream.write(), content_type=EVENT_STREAM, headers=headers)
 
@@ -112,15 +113,15 @@ async def follow_turn(
     request: HttpRequest,
     conversation: UUID,
     turn: RowId,
-    last_event_id: str | None = Header(None, alias="Last-Event-ID", max_length=100),
+    last_event_id: Annotated[str, Header(alias="Last-Event-ID", max_length=100)] = "",
 ) -> HttpResponseBase:
     """The events of a turn: from its beginning, or from what follows the event with that id. Any
     process of the site answers, also after the one that streamed has died."""
     await in_db(find_turn, get_user(request).pk, conversation, turn)  # or 404
     reader = _make_reader(request, CONVERSATIONS_READ)
-    place = read_place(last_event_id or "", turn)
+    place = read_place(last_event_id, turn)
     ear = await Ear.open(conversation)
-    return _respond(TurnStream(reader, ear, conversation, turn, place=place))
+    return _respond(TurnStream(reader, ear, conversation, turn, place=place), ear)
 
 
 @router.post("/{uuid:conversation}/stop", auth=sends, response={202: TurnOut, ERRORS: ErrorOut})

@@ -15,6 +15,7 @@ FIGURES = {
     "added": gettext_lazy("New messages"),
     "beside": gettext_lazy("On other branches"),
     "projects": gettext_lazy("Projects"),
+    "facts": gettext_lazy("Facts remembered"),
     "files": gettext_lazy("Files kept"),
     "missing": gettext_lazy("Files not in the export"),
     "lost": gettext_lazy("Files not kept"),
@@ -38,8 +39,8 @@ def count_conversations(totals: Mapping[str, Any]) -> int:
     return sum(totals.get(state, 0) for state in ("new", "continued", "known"))
 
 
-def list_figures(totals: Mapping[str, Any]) -> list[tuple[str, int]]:
-    return [(str(FIGURES[name]), totals[name]) for name in FIGURES if totals.get(name)]
+def list_figures(totals: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(str(FIGURES[name]), f"{totals[name]:,}") for name in FIGURES if totals.get(name)]
 
 
 def list_groups(totals: Mapping[str, Any]) -> list[tuple[str, Mapping[str, int]]]:

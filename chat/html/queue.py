@@ -12,7 +12,7 @@ MOST_SHOWN = 300  # characters of a prompt: its editor fetches the whole
 
 
 def render_queue(rows: Sequence[QueuedPrompt]) -> str:
-    """The rows of the list; "" where nothing waits."""
+    """The list; "" where nothing waits."""
     if not rows:
         return ""
     prompts = [
@@ -21,9 +21,18 @@ def render_queue(rows: Sequence[QueuedPrompt]) -> str:
             "text": row.text[:MOST_SHOWN],
             "is_cut": len(row.text) > MOST_SHOWN,
             "files": [each.name for each in row.attachments.all()],
-            "problem": gettext(row.problem["message"]) if row.problem else "",
-            "is_paused": bool(row.problem) and row.problem["code"] == PAUSED,
+            "problem": "" if _is_paused(row) else _explain(row),
         }
         for row in rows
     ]
-    return render_to_string("chat/queue/rows.html", {"prompts": prompts})
+    pause = next((_explain(row) for row in rows if _is_paused(row)), "")
+    return render_to_string("chat/queue/rows.html", {"prompts": prompts, "pause": pause})
+
+
+def _is_paused(row: QueuedPrompt) -> bool:
+    return row.problem is not None and row.problem["code"] == PAUSED
+
+
+def _explain(row: QueuedPrompt) -> str:
+    """Why a prompt waits for its author, in the reader's language; "" where it does not."""
+    return gettext(row.problem["message"]) if row.problem else ""

@@ -16,14 +16,12 @@ from typing import IO, Any, BinaryIO, Self, cast
 import ijson  # type: ignore[import-untyped]
 from django.utils.translation import gettext
 
-from agent.messages import sanitise
 from chat.importers.errors import BrokenArchive, HostileArchive
+from chat.importers.json_bounds import BOM, DEPTH, Bounded, clean_json
 from chat.importers.zips import BEGINNING, Limits, list_files, open_zip
 
-BOM = b"\xef\xbb\xbf"
 OTHER_UNICODE = (b"\xff\xfe", b"\xfe\xff")  # the marks of UTF-16 and UTF-32
 SPACE = b" \t\r\n"
-VALUE_SIGNS = (b"[", b"{", b",")
 LOOKED_AT = 4096  # bytes, to see what a file is
 BUFFER = 64 * 1024  # bytes
 
@@ -46,13 +44,6 @@ class Member:
     @property
     def base_name(self) -> str:
         return self.name.rpartition("/")[2]
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """Stands for an element of a file of which the others can be read."""
-
-    reason: str
 
 
 class Archive:
@@ -105,11 +96,12 @@ class Archive:
         return self._by_name.get(name)
 
     def items(
-        self, member: Member, prefix: str = "item", *, several: bool = False
+        self, member: Member, prefix: str = "item", *, several: bool = False, depth: int = DEPTH
     ) -> Iterator[Any]:
         """The values at `prefix` (as ijson writes it) of a JSON file, one by one; `several`: of a
-        file with one value after the other. One that is nested too deeply comes as Unreadable.
-        Raises BrokenArchive where the file is no JSON from there on, or an element too large."""
+        file with one value after the other. One that is nested more than `depth` times comes as
+        Unreadable. Raises BrokenArchive where the file is no JSON from there on, or an element is
+        beyond the limits."""
         with member.open() as stream:
             source = Bounded(stream, self.limits, member.label)
             found = ijson.items(source, prefix, use_float=True, multiple_values=several)
@@ -121,15 +113,15 @@ class Archive:
                 except (ijson.JSONError, UnicodeError) as error:
                     raise BrokenArchive(_explain_json(member.label, error)) from error
                 source.begin_element()
-                yield _sanitise(element)
+                yield clean_json(element, depth)
 
-    def elements(self, member: Member) -> Iterator[Any]:
+    def elements(self, member: Member, *, depth: int = DEPTH) -> Iterator[Any]:
         """What a JSON file holds: the elements of its array, or else each value in it."""
         with member.open() as stream:
             begins = _strip(stream.read(LOOKED_AT))[:1]
         if begins == b"[":
-            return self.items(member)
-        return self.items(member, "", several=True)
+            return self.items(member, depth=depth)
+        return self.items(member, "", several=True, depth=depth)
 
     # --- What was given ---------------------------------------------------------------------------
 
@@ -236,46 +228,6 @@ class _Reader(io.RawIOBase):
         if not self.closed:
             self._stream.close()
         super().close()
-
-
-class Bounded:
-    """The bytes of a JSON file for ijson, without a mark of UTF-8, which it does not take. Between
-    two elements there are no more than the limits allow: of bytes, and of signs that begin a value,
-    which may need 40 times as much memory as they have bytes."""
-
-    def __init__(self, stream: BinaryIO, limits: Limits, label: str) -> None:
-        self._stream = stream
-        self._limits = limits
-        self._label = label
-        self._begun = False
-        self.begin_element()
-
-    def begin_element(self) -> None:
-        self._bytes = self._values = 0
-
-    def read(self, size: int) -> bytes:
-        data = self._stream.read(size)
-        if not self._begun and size:
-            self._begun = True
-            # A file that is this mark and nothing else is over: b"" would say so as well.
-            data = data.removeprefix(BOM)
-        self._bytes += len(data)
-        self._values += sum(map(data.count, VALUE_SIGNS))
-        if self._bytes > self._limits.element or self._values > self._limits.values:
-            raise BrokenArchive(
-                gettext(
-                    "{name}: one conversation in it is larger than {most} MB, or is made of too "
-                    "many parts. What comes after it is not read."
-                ).format(name=self._label, most=self._limits.element // 10**6)
-            )
-        return data
-
-
-def _sanitise(element: Any) -> Any:
-    try:
-        return sanitise(element)
-    except RecursionError:
-        return Unreadable(gettext("nested too deeply"))
 
 
 def _broken(label: str) -> BrokenArchive:

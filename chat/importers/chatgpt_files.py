@@ -16,8 +16,8 @@ LIBRARY = "library_files.json"
 BYTES = ".dat"
 # `file-service://file-AbC` and `sediment://file_0a1b#page`, which point to a file by its id.
 POINTER = re.compile(r"^[a-z-]+://([\w-]+)")
-# An id at the beginning of a name.
-LEADING_ID = re.compile(r"^(file[-_][A-Za-z0-9]+)(?:-|\.|$)(.*)")
+# An id at the beginning of a name, and the name after it.
+LEADING_ID = re.compile(r"^(file[-_][A-Za-z0-9]+)(?:-(.+)|\..*)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,4 +108,4 @@ def _ids_of(name: str) -> Iterator[str]:
 def _own_name(member: Member) -> str:
     """A member's name without the id before it."""
     found = LEADING_ID.match(member.base_name)
-    return (found and found[2].strip("-")) or member.base_name
+    return (found and found[2]) or member.base_name

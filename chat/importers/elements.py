@@ -6,8 +6,9 @@ from typing import Any
 
 from django.utils.translation import gettext_noop
 
-from chat.importers.archive import Archive, Member, Unreadable
+from chat.importers.archive import Archive, Member
 from chat.importers.errors import BrokenArchive
+from chat.importers.json_bounds import DEPTH, Unreadable
 from chat.importers.records import Skipped
 
 Element = Mapping[str, Any]
@@ -30,7 +31,7 @@ def list_json(archive: Archive) -> list[Member]:
 def look(archive: Archive, member: Member) -> Iterator[Element]:
     """The first objects in a file, as far as it can be read."""
     try:
-        for element in islice(archive.elements(member), LOOKED_AT):
+        for element in islice(archive.elements(member, depth=archive.limits.depth), LOOKED_AT):
             if isinstance(element, Mapping):
                 yield element
     except BrokenArchive:
@@ -48,14 +49,15 @@ def find_members(archive: Archive, is_mine: Callable[[Element], bool]) -> list[M
 
 
 def read_elements(
-    archive: Archive, members: Sequence[Member]
+    archive: Archive, members: Sequence[Member], *, depth: int = DEPTH
 ) -> Iterator[tuple[str, Element] | Skipped]:
     """Each object of these files, with a name for the report, such as "conversations.json, 3". What
-    is no object, and the end of a file that breaks off, is skipped, and the next file read."""
+    is no object, or nested deeper than `depth`, is skipped, as is the rest of a file that breaks
+    off; then the next file is read."""
     for member in members:
         number = 0
         try:
-            for number, element in enumerate(archive.elements(member), 1):
+            for number, element in enumerate(archive.elements(member, depth=depth), 1):
                 name = f"{member.label}, {number}"
                 if isinstance(element, Mapping):
                     yield name, element

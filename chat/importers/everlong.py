@@ -13,15 +13,15 @@ from io import BytesIO
 from itertools import islice
 from typing import Any, BinaryIO, ClassVar, TypeVar
 
-import ijson
+import ijson  # type: ignore[import-untyped]
 from django.utils.translation import gettext, gettext_noop
-from ijson.common import ObjectBuilder
+from ijson.common import ObjectBuilder  # type: ignore[import-untyped]
 from pydantic import ValidationError
 
 from agent.errors import ErrorCode
 from agent.messages import sanitise
 from chat.errors import RefusalCode, Refused
-from chat.importers.archive import Archive, Bounded, Member
+from chat.importers.archive import Archive, Member
 from chat.importers.elements import list_json
 from chat.importers.errors import BrokenArchive
 from chat.importers.everlong_checks import check_json
@@ -38,6 +38,7 @@ from chat.importers.everlong_records import (
     TurnRecord,
     VersionRecord,
 )
+from chat.importers.json_bounds import Bounded
 from chat.importers.records import Skipped
 
 NAME, LABEL = FORMAT, "Everlong"
@@ -57,10 +58,18 @@ def is_mine(element: Element) -> bool:
     return element.get("format") == FORMAT or element.keys() >= VERSION_0
 
 
+def begins(archive: Archive, member: Member) -> bool:
+    """Whether a file is one of ours, by the fields before its lists."""
+    try:
+        return is_mine(read_head(archive, member))
+    except BrokenArchive:
+        return False
+
+
 def read(archive: Archive) -> Iterator[Any]:
     """Projects, then conversations, then what is remembered and chosen: each of these may name one
     of those before it."""
-    found: dict[str, list[Any]] = {kind: [] for kind in ("skipped", *KINDS)}
+    found: dict[str, list[Any]] = {kind: [] for kind in ("skipped", *KINDS, "facts")}
     for member in list_json(archive):
         try:
             head = read_head(archive, member)
@@ -74,6 +83,8 @@ def read(archive: Archive) -> Iterator[Any]:
             found["skipped"].append(Skipped(member.label, gettext(NEWER)))
         elif document := KINDS.get(str(head.get("kind", "conversation"))):
             found[document.KIND].append(document(archive, member, head))
+            if document is OwnProject:
+                found["facts"].append(OwnFacts(archive, member, head))
     for documents in found.values():
         yield from documents
 
@@ -94,11 +105,14 @@ def _read_document(
         source = Bounded(stream, archive.limits, member.label)
         head: dict[str, Any] = {}
         told = False
-        events = iter(ijson.parse(source, use_float=True))
+        # What follows the document, as in a file of lines, is another one, of whatever kind.
+        events = iter(ijson.parse(source, use_float=True, multiple_values=True))
         try:
             for prefix, event, value in events:
                 if not prefix and event == "start_array":
                     return  # another program's
+                if not prefix and event == "end_map":
+                    break
                 if prefix in LISTS and event == "start_array" and not told:
                     told = True
                     yield "", sanitise(check_json(head))
@@ -211,7 +225,7 @@ class OwnConversation(OwnDocument):
 
 
 class OwnProject(OwnDocument):
-    """A project with its files and facts."""
+    """A project with its files."""
 
     KIND = "project"
 
@@ -220,6 +234,10 @@ class OwnProject(OwnDocument):
             each for name, each in _read_document(self.archive, self.member, ["files"]) if name
         ]
         return check(ProjectRecord, {**self.head, "files": files}, gettext("the project"))
+
+
+class OwnFacts(OwnProject):
+    """The facts of a project, which name the conversations where they were said."""
 
 
 class OwnMemory(OwnDocument):

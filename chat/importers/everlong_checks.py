@@ -19,6 +19,16 @@ DEEPEST = 40  # lists and objects of a value within each other: pages and the AP
 MOST_TOKENS = 10**9  # that one call may report
 # A block of a person's message that requests may carry; of an answer, any.
 USER_BLOCKS = {"text", "image", "document", "tool_result", "search_result"}
+# What pages and the engine read of blocks without asking.
+NEEDED: Mapping[str, Mapping[str, type]] = {
+    "text": {"text": str},
+    "thinking": {"thinking": str},
+    "redacted_thinking": {"data": str},
+    "tool_use": {"id": str, "name": str, "input": dict},
+    "tool_result": {"tool_use_id": str},
+    "image": {"source": dict},
+    "document": {"source": dict},
+}
 # Those of its own fields that a conversation cannot have from elsewhere: `policy_for` sets them.
 _NOT_CHOSEN = {"enabled", "held", "keep_first_message"}
 _RATIOS = {"threshold_ratio": (0.05, 1.0), "prepare_ratio": (0.0, 1.0), "idle_ratio": (0.0, 1.0)}
@@ -90,16 +100,7 @@ def check_block(block: Any, role: str) -> dict[str, Any]:
     kind = block.get("type") if isinstance(block, dict) else None
     if not isinstance(kind, str) or not 0 < len(kind) <= 64:
         raise ValueError("a block is an object with a type")
-    needed: Mapping[str, type] = {
-        "text": {"text": str},
-        "thinking": {"thinking": str},
-        "redacted_thinking": {"data": str},
-        "tool_use": {"id": str, "name": str, "input": dict},
-        "tool_result": {"tool_use_id": str},
-        "image": {"source": dict},
-        "document": {"source": dict},
-    }.get(kind, {})
-    for name, wanted in needed.items():
+    for name, wanted in NEEDED.get(kind, {}).items():
         if not isinstance(block.get(name), wanted):
             raise ValueError(f"{kind}: {name} is missing or of another type")
     if role == "user" and kind not in USER_BLOCKS:

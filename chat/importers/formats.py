@@ -1,14 +1,21 @@
 """The formats that can be imported, and which of them a file is: by the shape of what it holds,
 never by its name."""
 
-from collections.abc import Iterator, Mapping
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, Protocol, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from django.utils.translation import gettext
 
-from chat.importers.archive import Archive
+from chat.importers import (
+    chatgpt,
+    claude_ai,
+    everlong,
+    librechat,
+    open_webui,
+    pi_sessions,
+    sharegpt,
+)
+from chat.importers.archive import Archive, Member
 from chat.importers.elements import list_json, look
 from chat.importers.errors import BrokenArchive, UnknownFormat
 from chat.importers.records import Imported
@@ -29,12 +36,15 @@ class Format(Protocol):
         """Everything in the archive, one by one; memory for one conversation at a time."""
 
 
-MODULES = ("everlong", "chatgpt", "claude_ai", "open_webui", "librechat", "sharegpt", "pi_sessions")
-FORMATS: list[Format] = [
-    cast(Format, import_module(f"chat.importers.{name}"))
-    for name in MODULES
-    if find_spec(f"chat.importers.{name}")
-]
+FORMATS: Sequence[Format] = (
+    everlong,
+    chatgpt,
+    claude_ai,
+    open_webui,
+    librechat,
+    sharegpt,
+    pi_sessions,
+)
 
 
 def find_format(archive: Archive) -> Format:
@@ -56,8 +66,11 @@ def find_format(archive: Archive) -> Format:
     raise _explain(archive)
 
 
-def _find_of(archive: Archive, member: Any) -> Format | None:
-    """The format of one file: that of its first element that has one."""
+def _find_of(archive: Archive, member: Member) -> Format | None:
+    """The format of one file: that of its first element that has one. A file of our own is one
+    element, however large it is, and says at its beginning what it is."""
+    if everlong.begins(archive, member):
+        return everlong
     for element in look(archive, member):
         for one in FORMATS:
             if one.is_mine(element):

@@ -16,6 +16,7 @@ from chat.importers.content import (
     unknown_part,
 )
 from chat.importers.elements import find_members, read_elements
+from chat.importers.json_bounds import DEPTH, Unreadable, clean_json
 from chat.importers.records import Imported, ImportedConversation, ImportedMessage, Skipped, Tally
 from chat.importers.rounds import Answer, list_messages
 from chat.importers.trees import Node, Tree, read_time
@@ -34,7 +35,9 @@ def is_mine(element: Mapping[str, Any]) -> bool:
 
 
 def read(archive: Archive) -> Iterator[Imported]:
-    for found in read_elements(archive, find_members(archive, is_mine)):
+    members = find_members(archive, is_mine)
+    # Replies may stand in what they reply to: a file is nested as deep as its thread is long.
+    for found in read_elements(archive, members, depth=archive.limits.depth):
         yield found if isinstance(found, Skipped) else read_conversation(*found)
 
 
@@ -95,14 +98,16 @@ def _list_nodes(element: Mapping[str, Any]) -> Iterator[Node[Entry]]:
         if not isinstance(entry, dict):
             continue
         number += 1
+        replies = as_list(entry.pop("children", None))
+        is_too_deep = isinstance(clean_json(entry, DEPTH), Unreadable)
         identity = as_text(entry.get("messageId")) or f"message {number}"
         yield Node(
             identity,
             above or as_text(entry.get("parentMessageId")) or None,
-            entry,
+            {} if is_too_deep else entry,
             read_time(entry.get("createdAt")),
         )
-        waiting += [(identity, each) for each in reversed(as_list(entry.get("children")))]
+        waiting += [(identity, each) for each in reversed(replies)]
 
 
 def _read_prompt(message: ImportedMessage, entry: Entry, tally: Tally) -> None:

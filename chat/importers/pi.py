@@ -7,13 +7,15 @@ files give each entry an id and its parent's: then the branch that ends the file
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
-from agent.messages import Block, Role, sanitise
+from agent.messages import Block, Role
+from chat.importers.json_bounds import DEPTH, Unreadable, clean_json
 from chat.importers.trees import read_time
 
 Entry = dict[str, Any]
@@ -104,13 +106,20 @@ def list_entries(lines: Iterable[bytes], problems: list[Problem]) -> list[tuple[
 
 
 def _entry(line: bytes) -> Entry:
-    def refuse(constant: str) -> None:
+    def refuse(constant: str) -> NoReturn:
         raise BrokenLine(f"{constant} is not a JSON number")
 
+    def read_float(text: str) -> float:
+        number = float(text)
+        return number if math.isfinite(number) else refuse(text)
+
     try:
-        entry = sanitise(json.loads(line, parse_constant=refuse))
+        entry = json.loads(line, parse_constant=refuse, parse_float=read_float)
     except (ValueError, RecursionError) as error:
         raise BrokenLine("not valid JSON") from error
+    entry = clean_json(entry, DEPTH)
+    if isinstance(entry, Unreadable):
+        raise BrokenLine(entry.reason)
     if not isinstance(entry, dict):
         raise BrokenLine("not a JSON object")
     if not isinstance(entry.get("type"), str):

@@ -9,7 +9,7 @@ a list of entries; `unlisted`, how many more there were. Totals and entries hold
 - `files`: kept ones; `missing` (their bytes are not in the export) and `lost` (they cannot be kept,
   with the reason): in entries their names, in totals how many;
 - of an entry also `title`, `origin` (its id there), `id` (here), and `reason` where it was skipped;
-- of totals also `projects`, `offers`.
+- of totals also `projects`, `offers`, `facts`.
 """
 
 from collections import Counter
@@ -88,6 +88,10 @@ class Report:
         if lost:
             self._list({"title": name, "state": "project", "lost": list(lost[:MOST_NAMES])})
 
+    def add_facts(self, count: int) -> None:
+        """What is remembered from now on."""
+        self._totals["facts"] += count
+
     def add_offers(self, count: int) -> None:
         self._totals["offers"] += count
 
@@ -99,7 +103,8 @@ class Report:
     @property
     def is_empty(self) -> bool:
         """Whether nothing in it was of any use."""
-        return not (self.conversations or self._totals["projects"] or self._totals["offers"])
+        others = ("projects", "offers", "facts")
+        return not (self.conversations or any(self._totals[name] for name in others))
 
     @property
     def has_failed(self) -> bool:

@@ -5,17 +5,19 @@ on. Only the parents count: lists of children are often missing or wrong. Chains
 messages deep, so nothing here calls itself.
 """
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from heapq import heappop, heappush
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, overload
 
 Value = TypeVar("Value")
 
 LATEST = datetime(2100, 1, 1, tzinfo=UTC).timestamp()  # what is later is no time
+LONGEST_ID = 150  # characters; a column has 200, and ours are made longer by a word
 MILLISECONDS_FROM = 1e11  # in seconds the year 5138, in milliseconds 1973
 
 
@@ -32,12 +34,12 @@ class Node(Generic[Value]):
 class Tree(Generic[Value]):
     """Nodes, each after its parent, and as far as that allows in the order of their times and of
     the file. A parent that is unknown or names its own descendant counts as none. Of several nodes
-    with one id the later ones get an id of their own. A node without a time has its parent's, or
-    else `begun`."""
+    with one id the later ones get an id of their own, and a very long one is shortened. A node
+    without a time has its parent's, or else `begun`."""
 
     def __init__(self, nodes: Iterable[Node[Value]], *, begun: datetime | None = None) -> None:
         found = _tell_apart(nodes)
-        parents = _break_cycles({each.id: each.parent for each in found.values()})
+        parents = _break_cycles({each.id: _shorten(each.parent) for each in found.values()})
         children: dict[str | None, list[str]] = {}
         for each, parent in parents.items():
             children.setdefault(parent, []).append(each)
@@ -92,6 +94,7 @@ class Tree(Generic[Value]):
     def find_nearest(self, named: str | None, whole: "Tree[Any]") -> str | None:
         """The named node, or where it was not kept of the `whole` tree the nearest one before it
         that was; None: there is none."""
+        named = _shorten(named)
         while named is not None and named not in self.nodes:
             before = whole.nodes.get(named)
             named = before.parent if before else None
@@ -117,12 +120,23 @@ def _tell_apart(nodes: Iterable[Node[Value]]) -> dict[str, Node[Value]]:
     found: dict[str, Node[Value]] = {}
     counts: Counter[str] = Counter()
     for node in nodes:
-        identity = node.id
+        wanted = identity = _shorten(node.id)
         while identity in found:
-            counts[node.id] += 1
-            identity = f"{node.id}#{counts[node.id] + 1}"
+            counts[wanted] += 1
+            identity = f"{wanted}#{counts[wanted] + 1}"
         found[identity] = replace(node, id=identity)
     return found
+
+
+@overload
+def _shorten(identity: str) -> str: ...
+@overload
+def _shorten(identity: str | None) -> str | None: ...
+def _shorten(identity: str | None) -> str | None:
+    """An id that can be stored, whatever an export has in its place."""
+    if identity is None or len(identity) <= LONGEST_ID:
+        return identity
+    return hashlib.sha256(identity.encode()).hexdigest()
 
 
 def _break_cycles(parents: Mapping[str, str | None]) -> dict[str, str | None]:

@@ -21,7 +21,7 @@ BEGINNING = b"PK"
 READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 LOCAL_HEADER = 30  # bytes before the name: APPNOTE.TXT 4.3.7
 ENCRYPTED = 0x1 | 0x40  # flag bits: APPNOTE.TXT 4.4.4
-ENTRY_BYTES = 160  # of the table of contents; what programs write has about 100 with a long name
+ENTRY_BYTES = 240  # of the table of contents: 46, a name, and what programs add
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,8 @@ class Limits:
     """`members`, and `total` bytes once inflated: of all files that are given together. `ratio`:
     how much larger than its zip a member of more than `ratio_from` bytes may be; text is 4 to 20
     times larger, deflate ends at 1,032. `element`: bytes of one
-    conversation's JSON, and `values` in it."""
+    conversation's JSON, the `values` in it, and how many of them may be
+    in each other."""
 
     members: int = 50_000
     total: int = 20_000_000_000
@@ -37,6 +38,7 @@ class Limits:
     ratio_from: int = 10_000_000
     element: int = 64_000_000
     values: int = 4_000_000
+    depth: int = 10_000
 
 
 class _Contents(io.BufferedReader):

@@ -18,7 +18,8 @@ import structlog
 log = structlog.get_logger(__name__)
 
 ROOT = Path(__file__).parents[2]  # where the packages are
-NICENESS = 10
+# Behind whoever writes, but not far: while it stores something, others wait for it.
+NICENESS = 5
 # An ordinary import takes less than 200 MB. More than this is a file that is made to do harm, or a
 # bug: the process ends, and the site goes on.
 MOST_MEMORY = 1_500_000_000  # bytes

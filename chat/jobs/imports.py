@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -17,11 +18,20 @@ from chat.db.threads import UNAVAILABLE
 from chat.errors import Refused
 from chat.importers.archive import Archive
 from chat.importers.errors import Unimportable
+from chat.importers.everlong import (
+    OwnAccount,
+    OwnConversation,
+    OwnDocument,
+    OwnFacts,
+    OwnMemory,
+    OwnProject,
+)
 from chat.importers.formats import find_format
 from chat.importers.records import ImportedConversation, ImportedProject, Offered, Skipped, Tally
 from chat.importers.report import Report
+from chat.jobs.records import write_record
 from chat.models import ImportJob, Project
-from chat.services.library import import_jobs, import_offers
+from chat.services.library import import_jobs, import_offers, restoring, restoring_places
 from chat.services.library.import_projects import ImportedProjects
 from chat.services.library.importing import store_conversation
 from chat.services.library.importing_messages import Stored
@@ -101,8 +111,12 @@ class Import:
                     after_write=self._after_write,
                 )
                 self._store_conversation(record, store)
-            case _:  # of a format that stores by itself
-                self._store_conversation(record, partial(record.store, self.owner, self.job))
+            case OwnConversation():
+                restore = restoring.restore_conversation
+                store = partial(restore, self.owner, record, after_write=self._after_write)
+                self._store_conversation(record, store)
+            case OwnDocument():
+                self._restore(record)
 
     def _store_conversation(self, record: Any, store: Callable[[], Stored]) -> None:
         """One that cannot be stored for a reason that nobody knows does not hold up the others."""
@@ -133,6 +147,34 @@ class Import:
             files=stored.files,
             lost=stored.lost,
         )
+        if stored.added:
+            self._record(stored.conversation_id)
+
+    def _record(self, conversation_id: UUID) -> None:
+        """So that a giant can be used at once. Where that fails, its first turn has it done."""
+        try:
+            write_record(conversation_id)
+        except UNAVAILABLE:
+            raise
+        except Exception:
+            log.exception("no record", conversation=str(conversation_id))
+        self._go_on()
+
+    def _restore(self, own: OwnDocument) -> None:
+        """What an export of Everlong holds beside conversations."""
+        try:
+            match own:
+                case OwnFacts():
+                    self.report.add_facts(restoring_places.restore_facts(self.owner, own))
+                case OwnProject():
+                    lost = restoring_places.restore_project(self.owner, own)
+                    self.report.add_project(own.title, lost)
+                case OwnMemory():
+                    self.report.add_facts(restoring_places.restore_memory(self.owner, own))
+                case OwnAccount():
+                    restoring_places.restore_preferences(self.owner, own)
+        except Refused as refusal:
+            self.report.skip(own.title, refusal.message, candidate=False, origin=own.origin)
 
     def _store_project(self, projects: ImportedProjects, record: ImportedProject) -> None:
         try:
@@ -187,7 +229,9 @@ class Import:
         self, status: ImportJob.Status, error: str = "", *, keep_files: bool = False
     ) -> None:
         report = self.report.describe()
-        ending = {"report": report, "error": error, "keep_files": keep_files}
-        if not import_jobs.finish(self.job.pk, status, **ending):
+        finished = import_jobs.finish(
+            self.job.pk, status, report=report, error=error, keep_files=keep_files
+        )
+        if not finished:
             raise import_jobs.JobOver
         log.info("import ended", job=str(self.job.pk), status=status, **self.report.totals())

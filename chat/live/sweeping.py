@@ -5,6 +5,7 @@ import asyncio
 
 import structlog
 from django.conf import settings
+from django.utils import timezone
 
 from chat import tasks
 from chat.db.outages import DATABASE
@@ -13,7 +14,7 @@ from chat.db.threads import RETRY_SECONDS, UNAVAILABLE, in_db
 from chat.live.enqueuing import put_in_queue
 from chat.queries import schema
 from chat.services.library import import_jobs
-from chat.services.turns import leases, sweep
+from chat.services.turns import leases, schedules, sweep
 from spending.budgets import repair_counters
 
 log = structlog.get_logger(__name__)
@@ -49,12 +50,23 @@ def _look_and_sweep() -> float:
     """Returns the seconds until the next time."""
     if schema.watch.look():
         return settings.LEASE_SECONDS / 2
+    _look_at_schedules()
     wait = sweep.seconds_to_next()
     if ended := sweep.sweep():
         log.info("swept", ended=ended)
     if import_jobs.is_any_waiting():  # its task got lost, or the import before it died
         put_in_queue(tasks.run_imports)
     return wait if scrubbing.work() else min(wait, SCRUB_AGAIN)
+
+
+def _look_at_schedules() -> None:
+    """Have the workers send what is due, and tell who has to know that something rests. Each web
+    process looks; whoever comes first does it. Where the queue is away, the next look does."""
+    for due in schedules.find_due(timezone.now()):
+        put_in_queue(tasks.send_scheduled, due)
+    for unsettled in schedules.find_unsettled():
+        if schedules.settle(unsettled):
+            put_in_queue(tasks.mail_schedule, unsettled)
 
 
 def _repair_counters() -> None:

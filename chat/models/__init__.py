@@ -16,6 +16,7 @@ from chat.models.model_profile import ModelProfile
 from chat.models.project import Project
 from chat.models.provider import Provider
 from chat.models.queued_prompt import QueuedPrompt
+from chat.models.scheduled_prompt import ScheduledPrompt
 from chat.models.search_entry import SearchEntry
 from chat.models.share import Share
 from chat.models.slack import (
@@ -46,6 +47,7 @@ __all__ = [
     "Project",
     "Provider",
     "QueuedPrompt",
+    "ScheduledPrompt",
     "SearchEntry",
     "Share",
     "SlackConnection",

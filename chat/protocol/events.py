@@ -300,10 +300,11 @@ class BranchChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class QueueChanged(Event):
-    """All that waits in the queue now; `html`: the rows of the list."""
+    """All that waits in the queue now. `client_ids`: by which their authors' pages know them."""
 
     type = "queue.changed"
     count: int
+    client_ids: list[str]
     html: str
 
 

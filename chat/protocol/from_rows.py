@@ -85,7 +85,7 @@ def conversation_updated(conversation: Conversation) -> ConversationUpdated:
 
 def queue_changed(conversation_id: UUID) -> QueueChanged:
     rows = list_queue(conversation_id)
-    return QueueChanged(len(rows), render_queue(rows))
+    return QueueChanged(len(rows), [row.client_id for row in rows], render_queue(rows))
 
 
 def proposal_asked(proposal: MemoryProposal) -> QuestionAsked:

@@ -18,6 +18,8 @@ from chat.models import (
     Memory,
     MemoryProposal,
     Project,
+    QueuedPrompt,
+    ScheduledPrompt,
     Share,
     SlackThread,
 )
@@ -37,8 +39,9 @@ CONTENTS = {
     "account.json": "the account, its settings, and the ways in, without secrets",
     "memory.json": "what is remembered of the person, and proposals that wait",
     "readings.json": "who has read something of it in the administration, and why",
-    "kept.json": "by which links conversations were shown to others, and which of them are held "
-    "from deletion: an import makes neither",
+    "kept.json": "by which links conversations were shown to others, which of them are held from "
+    "deletion, and what is scheduled: an import makes none of it",
+    "queued.json": "what waits to be sent: an import sends nothing",
     "model_calls.jsonl": "each request to a model that the person pays for; dollars as text: an "
     "import books none",
     "files.json": "the files of messages: name, type, and which messages have them",
@@ -57,6 +60,7 @@ async def export_account(user: User) -> AsyncIterator[bytes]:
         archive.add_json("memory.json", await in_db(_read_memory, user))
         archive.add_json("readings.json", await in_db(list_readings, user))
         archive.add_json("kept.json", await in_db(_read_kept, user))
+        archive.add_json("queued.json", await in_db(_read_queued, user))
         async for data in archive.write("model_calls.jsonl", _list_calls(user)):
             yield data
         writer = ConversationArchive(archive)
@@ -96,7 +100,27 @@ def _read_kept(user: User) -> dict[str, Any]:
     held = rows.filter(held=True).order_by("created_at").values_list("pk", flat=True)
     threads = SlackThread.objects.filter(conversation__in=rows).order_by("linked_at")
     slack = threads.values("conversation", "team", "channel", "channel_name", "ts", "linked_at")
-    return {"shares": list(shares.values(*about)), "held": list(held), "slack": list(slack)}
+    scheduled = ScheduledPrompt.objects.filter(conversation__in=rows).order_by("pk")
+    names = ("conversation", "text", "repeat", "first_date", "time", "time_zone", "pause")
+    return {
+        "shares": list(shares.values(*about)),
+        "held": list(held),
+        "slack": list(slack),
+        "scheduled": list(scheduled.values(*names)),
+    }
+
+
+def _read_queued(user: User) -> list[dict[str, Any]]:
+    names = ("id", "conversation", "position", "command", "text", "pasted", "source", "model")
+    rows = QueuedPrompt.objects.filter(conversation__owner=user).order_by("conversation", "pk")
+    links = QueuedPrompt.attachments.through.objects.filter(queuedprompt__conversation__owner=user)
+    files = defaultdict(list)
+    for queued, file in links.order_by("pk").values_list("queuedprompt", "attachment"):
+        files[queued].append(file)
+    return [
+        row | {"files": files[row["id"]]}
+        for row in rows.values(*names, "send_now", "problem", "created_at")
+    ]
 
 
 async def _list_calls(user: User) -> AsyncIterator[str]:

@@ -119,7 +119,7 @@ def describe_project(project: Project) -> dict[str, Any]:
         "context_budget": project.context_budget,
         "archived": project.archived,
         "created_at": project.created_at,
-        "facts": list_facts(project.memories),
+        "facts": list_facts(project.memories.all()),
     }
 
 

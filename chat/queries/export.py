@@ -158,7 +158,7 @@ async def read_pages(rows: Rows, key: str = "id", size: int | None = None) -> As
     while found := await in_db(list, rows.filter(**{f"{key}__gt": last}).order_by(key)[:size]):
         for row in found:
             yield {name.removeprefix(BY): value for name, value in row.items()}
-        last = found[-1].get(key, found[-1].get(f"{BY}{key}"))
+        last = found[-1][key if key in found[-1] else f"{BY}{key}"]
 
 
 async def read_messages(conversation: Conversation, **only: bool) -> AsyncIterator[Message]:

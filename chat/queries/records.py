@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.conf import settings
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan, plan_record
@@ -52,6 +52,14 @@ def is_record_due(state: RequestState) -> bool:
     return is_giant(state, find_by_rule_through(state))
 
 
+def may_be_giant(conversation: Conversation) -> bool:
+    """Whether it is over the trigger with all its messages: asked of each that is imported, so that
+    not all of them are loaded."""
+    raw = _sum_tokens(Message.objects.filter(conversation=conversation, active=True))
+    limits = limits_for(load_profile(conversation.model), conversation)
+    return limits.factor.apply(raw) >= policy_for(conversation).trigger_tokens(limits)
+
+
 def is_giant(state: RequestState, through: int) -> bool:
     """Whether those messages after the summary that have numbers up to `through` are over the
     trigger by themselves, and to have them read costs more than a first request may."""
@@ -59,6 +67,10 @@ def is_giant(state: RequestState, through: int) -> bool:
     if tokens < state.policy.trigger_tokens(state.limits):
         return False
     return tokens > GIANT or state.profile.price(Usage(tokens)) > FIRST_REQUEST
+
+
+def _sum_tokens(rows: QuerySet[Message]) -> RawTokens:
+    return RawTokens(rows.aggregate(tokens=Sum("tokens"))["tokens"] or 0)
 
 
 def _count_through(state: RequestState, through: int) -> RealTokens:
@@ -158,10 +170,9 @@ def _estimate(
     """US dollars of writing the chapters that are left, each after those before it."""
     numbers = left[0].first, left[-1].through
     rows = Message.objects.filter(conversation=conversation, active=True, number__range=numbers)
-    raw = rows.aggregate(tokens=Sum("tokens"))["tokens"] or 0
     limits = limits_for(model, conversation)
     usage = estimate_reading(
-        limits.factor.apply(RawTokens(raw)),
+        limits.factor.apply(_sum_tokens(rows)),
         chapters=len(left),
         total=total,
         policy=policy_for(conversation),

@@ -19,10 +19,11 @@ from accounts.models import User
 from accounts.roles import LastAdministrator
 from accounts.tokens import EXPORT_READ
 from chat.db.threads import in_db
+from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, Memory, Project
 from chat.queries.account_export import export_account
 from chat.services.people import accounts
-from chat.web.access import get_user, load_user
+from chat.web.access import get_user, load_user, refusal_response
 from chat.web.exports import send_while_active
 
 # Until when an export counts as running from which nothing was heard: its process was killed.
@@ -35,14 +36,19 @@ EXPORT_SECONDS = 120
 @login_or_token(EXPORT_READ)
 @require_GET
 async def account_export(request: HttpRequest) -> HttpResponseBase:
-    """All of the account as one zip, one at a time; 429 while another one is being sent."""
-    user = await load_user(request)
+    """All of the account as one zip."""
+    try:
+        return await send_account(await load_user(request))
+    except Refused as refusal:
+        return refusal_response(refusal, 429)
+
+
+async def send_account(user: User) -> StreamingHttpResponse:
+    """The response with all of an account. Refused while another one is being sent."""
     running = f"account-export:{user.pk}"
     if not await in_db(cache.add, running, 1, EXPORT_SECONDS):
         words = gettext("An export of your account is being sent already. Wait until it is there.")
-        response = HttpResponse(words, status=429, content_type="text/plain; charset=utf-8")
-        response["Retry-After"] = str(EXPORT_SECONDS)
-        return response
+        raise Refused(RefusalCode.RATE_LIMITED, words, retryable=True, retry_after=EXPORT_SECONDS)
     name = f"everlong-{timezone.localdate():%Y-%m-%d}.zip"
     return StreamingHttpResponse(
         _send(user, running),

@@ -31,6 +31,7 @@ from chat.models import ImportFile, ImportJob, ImportOffer
 from chat.services.library import import_jobs, import_offers
 from chat.web.access import get_user, is_from_script, refusal_response
 
+JSON = "application/json"
 LISTED = 100  # entries of a report that its page shows
 
 
@@ -56,10 +57,11 @@ def imports(request: HttpRequest) -> HttpResponse:
 
 def _read_files(request: HttpRequest) -> list[tuple[str, int]]:
     try:
-        files = json.loads(request.body)["files"]
+        # A form's body is read by then.
+        files = json.loads(request.body)["files"] if request.content_type == JSON else []
         return [(str(each["name"]), int(each["size"])) for each in files]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        words = gettext("Choose the files to import.")
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        words = gettext("The list of files to import cannot be read. Reload the page.")
         raise Refused(RefusalCode.IMPORT_FILES, words) from None
 
 
@@ -136,9 +138,7 @@ def _order(entry: dict[str, Any]) -> int:
 
 @login_required
 @require_GET
-def import_report(
-    request: HttpRequest, pk: UUID, form: str
-) -> HttpResponse | StreamingHttpResponse:
+def import_report(request: HttpRequest, pk: UUID, form: str) -> HttpResponseBase:
     """The whole report of an import that is over, as JSON or CSV."""
     job = _find(request, pk)
     name = f"everlong-import-{job.created_at:%Y-%m-%d}.{form}"

@@ -1,6 +1,7 @@
 """Who comes to the site in these tests, and what belongs to them."""
 
 from dataclasses import dataclass, field
+from datetime import date, time
 from enum import StrEnum
 from typing import Any
 
@@ -13,18 +14,32 @@ from django.test import Client
 
 from accounts.models import AccessToken, AuditEntry, GroupPolicy, PushSubscription, User
 from accounts.tokens import EXPORT_READ, issue_token
+from chat.importers.records import Offered
 from chat.models import (
     Attachment,
     Compaction,
     Conversation,
+    ImportJob,
+    ImportOffer,
     Memory,
     MemoryProposal,
     Message,
     Project,
+    QueuedPrompt,
+    ScheduledPrompt,
     Share,
 )
-from chat.services.library import attachments, memories, projects, shares
+from chat.services.library import (
+    attachments,
+    import_jobs,
+    import_offers,
+    memories,
+    projects,
+    shares,
+)
 from chat.services.library.file_types import inspect_file
+from chat.services.turns import queue
+from chat.services.turns.turns import NewMessage
 from tests.access.addresses import Address
 from tests.chat.factories import make_compaction, make_conversation, make_user
 from tests.chat.sockets import sign_in
@@ -61,11 +76,15 @@ class Belongings:
     compaction: Compaction = field(init=False)
     memory: Memory = field(init=False)
     proposal: MemoryProposal = field(init=False)
+    schedule: ScheduledPrompt = field(init=False)
     share: Share = field(init=False)
     revoked: Share = field(init=False)
     token: AccessToken = field(init=False)
+    queued: QueuedPrompt = field(init=False)
     subscription: PushSubscription = field(init=False)
     session: UserSession = field(init=False)  # of another browser
+    import_job: ImportJob = field(init=False)
+    offer: ImportOffer = field(init=False)
 
     def __post_init__(self) -> None:
         owner, keep = self.owner, self.__dict__
@@ -90,6 +109,19 @@ class Belongings:
         keep["share"] = shares.share_conversation(owner, self.conversation.pk, None)
         keep["revoked"] = shares.share_conversation(owner, self.conversation.pk, self.message.pk)
         shares.revoke_share(owner, self.conversation.pk, self.revoked.pk)
+        waiting = NewMessage(SECRET, client_id="queued")
+        keep["queued"] = queue.queue_prompt(owner.pk, self.conversation.pk, waiting)
+        keep["import_job"] = import_jobs.create(owner, [(f"{SECRET}.json", 10)])
+        import_offers.add_offer(self.import_job, Offered("memory", SECRET), None)
+        keep["offer"] = self.import_job.offers.get()
+        keep["schedule"] = ScheduledPrompt.objects.create(
+            conversation=self.conversation,
+            text=SECRET,
+            repeat=ScheduledPrompt.Repeat.DAILY,
+            first_date=date(2026, 11, 26),
+            time=time(9),
+            time_zone="UTC",
+        )
         issue_token(owner, "A program", [EXPORT_READ], None)
         keep["token"] = owner.access_tokens.get()
         keep["subscription"] = PushSubscription.objects.create(user=owner, endpoint_hash=owner.pk)
@@ -102,9 +134,11 @@ class Belongings:
         the administration from its name."""
         values: dict[str, Any] = {
             "message": self.message.pk,
+            "queued": self.queued.pk,
             "version": self.compaction.pk,
             "compaction": self.compaction.pk,
             "share": self.share.pk,
+            "schedule": self.schedule.pk,
             "file": self.file.pk,
             "number": self.message.number,
             "position": self.message.position,
@@ -135,10 +169,16 @@ class Belongings:
             "settings/tokens/": {"pk": self.token.pk},
             "settings/notifications/": {"pk": self.subscription.pk},
             "account/sessions/": {"pk": self.session.pk},
+            "imports/": {"pk": self.import_job.pk, "file": self.import_job.files.get().pk},
+            "imports/offers/": {"pk": self.offer.pk},
             "api/v1/": {
                 "conversation": self.conversation.pk,
+                "project": self.project.pk,
                 "turn": turn.pk if (turn := self.conversation.turns.first()) else 1,
+                "queued": 1,
+                "job": self.project.pk,  # of nobody
             },
+            "api/v1/imports/": {"file": 1},
         }
         for start, of_it in starts.items():
             if address.route.startswith(start):

@@ -6,6 +6,7 @@ from accounts.tokens import (
     CONVERSATIONS_READ,
     CONVERSATIONS_WRITE,
     EXPORT_READ,
+    IMPORTS_WRITE,
     MESSAGES_SEND,
     USAGE_READ,
 )
@@ -134,6 +135,7 @@ API_SCOPES: Mapping[str, str] = {
             *("list_conversations", "get_conversation", "list_branches", "list_messages"),
             *("get_message", "get_turn", "follow_turn", "list_compactions", "get_compaction"),
             *("get_me", "list_models", "list_projects", "search", "get_file", "get_file_content"),
+            "get_queue",
         ),
         CONVERSATIONS_READ,
     ),
@@ -148,9 +150,18 @@ API_SCOPES: Mapping[str, str] = {
         (
             *("send_message", "edit_message", "regenerate_answer", "retry", "stop_turn"),
             *("compact", "cancel_compaction", "upload_file", "delete_file"),
+            *("queue_message", "remove_queued"),
         ),
         MESSAGES_SEND,
     ),
+    **dict.fromkeys(
+        (
+            *("list_imports", "create_import", "send_piece", "get_import", "get_import_report"),
+            *("start_import", "cancel_import"),
+        ),
+        IMPORTS_WRITE,
+    ),
+    **dict.fromkeys(("export_conversation", "export_project", "export_account"), EXPORT_READ),
     "get_usage": USAGE_READ,
 }
 

@@ -8,16 +8,27 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from accounts.tokens import SCOPES, issue_token
+from accounts.tokens import MESSAGES_SEND, SCOPES, issue_token
 from chat.api.site import api
 from chat.models import Turn
+from spending.models import ModelCall
 from tests.access.addresses import Address, list_addresses
 from tests.access.people import SECRET, Belongings, Cast, Role
 from tests.access.rules import API_SCOPES
 from tests.access.verdicts import Verdict, judge, read
-from tests.chat.factories import make_turn
+from tests.chat.factories import make_turn, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+BODIES: dict[str, dict[str, Any]] = {
+    "create_conversation": {"title": "Made by a stranger"},
+    "change_conversation": {"title": "Changed by a stranger"},
+    "send_message": {"text": "Sent by a stranger", "wait": 0},
+    "edit_message": {"text": "Changed by a stranger", "wait": 0},
+    "queue_message": {"text": "Sent by a stranger"},
+}
+QUERIES = {"search": "?q=Zanzibar", "send_piece": "?offset=0"}
 
 
 class Operation(NamedTuple):
@@ -41,9 +52,9 @@ def ask(operation: Operation, place: Belongings, token: str = "") -> Any:
     client = Client(raise_request_exception=False)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     path = operation.address.fill(place.name_parameters(operation.address))
-    body = json.dumps({"text": "Changed by a stranger", "title": "Changed", "wait": 0})
-    query = "?q=Zanzibar" if operation.name == "search" else ""
-    return client.generic(operation.method, path + query, body, "application/json", headers=headers)
+    body = json.dumps(BODIES.get(operation.name, {}))
+    path += QUERIES.get(operation.name, "")
+    return client.generic(operation.method, path, body, "application/json", headers=headers)
 
 
 def issue(user: User, *scopes: str) -> str:
@@ -111,6 +122,29 @@ def test_the_owners_program_gets_in(cast: Cast) -> None:
         if judge(response) in (Verdict.SIGN_IN, Verdict.REFUSED, Verdict.FAULT):
             wrong.append(f"{operation.name}: {response.status_code} {read(response)}")
     assert not wrong, "\n".join(wrong)
+
+
+# What asks a model where its conversation is as these are: waiting for an answer.
+LEAD_TO_A_MODEL = {"send_message", "edit_message", "regenerate_answer", "retry"}
+
+
+def test_an_outsiders_program_gets_no_model_in_conversations_of_their_own(
+    cast: Cast, settings: Any
+) -> None:
+    settings.TURNS_AT_ONCE = 100  # their own limits would allow it
+    outsiders = cast.users[Role.OUTSIDER].groups.get()
+    refused = set()
+    for number, operation in enumerate(list_operations()):
+        if API_SCOPES[operation.name] != MESSAGES_SEND:
+            continue
+        owned = Belongings(make_user(f"owner {number}"))
+        owned.owner.groups.add(outsiders)
+        response = ask(operation, owned, issue(owned.owner, MESSAGES_SEND))
+        if response.status_code == 403:
+            assert response.json()["error"]["code"] == "model_off"
+            refused.add(operation.name)
+    assert refused == LEAD_TO_A_MODEL
+    assert not ModelCall.objects.exclude(kind=ModelCall.Kind.SUMMARY).exists()  # which they had
 
 
 def order(operations: list[Operation]) -> Iterator[Operation]:

@@ -21,6 +21,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "message.send": {"client_id": "1", "text": "Hello"},
+    "queue.add": {"client_id": "2", "text": "And then?"},
+    "queue.edit": {"id": 1, "text": "And now?"},
+    "queue.remove": {"id": 1},
+    "queue.now": {"id": 1},
+    "queue.resume": {},
     "turn.stop": {},
     "tool.decide": {"turn_id": 1, "id": "call", "decision": "once"},
     "compact": {},

@@ -34,6 +34,18 @@ except ValueError as error:
 """
 
 
+def test_two_keys_that_belong_together_are_both_set_or_neither(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("A_TOKEN", "the-a-token-1-x")
+    with pytest.raises(ImproperlyConfigured, match="both A_TOKEN and B_TOKEN") as refused:
+        Variables().pair("A_TOKEN", "B_TOKEN")
+    assert "the-a-token" not in str(refused.value)
+    monkeypatch.setenv("B_TOKEN", "the-b-token-2-x")
+    assert Variables().pair("A_TOKEN", "B_TOKEN") == ("the-a-token-1-x", "the-b-token-2-x")
+    assert Variables().pair("C_TOKEN", "D_TOKEN") == ("", "")
+
+
 def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", code]
     environment = os.environ | {"LOG_JSON": "true"} | variables

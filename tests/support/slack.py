@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self
 from uuid import uuid4
 
@@ -246,13 +247,18 @@ class SlackServer:
         await self._send("events_api", body)
 
     async def _send(self, kind: str, payload: Body) -> None:
-        """To one of the sockets, until it is acknowledged."""
+        """To one of the sockets, and again to the next one if that closes, until it is
+        acknowledged."""
         envelope = uuid4().hex
-        await self.is_connected()
-        socket = self.open_sockets[0]
-        frame = {"type": kind, "envelope_id": envelope, "payload": payload}
-        await socket.send_str(json.dumps(frame))
-        await self.until(lambda: envelope in self.acknowledged)
+        frame = json.dumps({"type": kind, "envelope_id": envelope, "payload": payload})
+        while envelope not in self.acknowledged:
+            await self.is_connected()
+            socket = self.open_sockets[0]
+            await socket.send_str(frame)
+            await self.until(partial(self._is_over, socket, envelope))
+
+    def _is_over(self, socket: web.WebSocketResponse, envelope: str) -> bool:
+        return socket.closed or envelope in self.acknowledged
 
     def add_file(self, name: str, data: bytes, **about: Any) -> Body:
         self.contents[name] = data

@@ -63,7 +63,7 @@ class Command(BaseCommand):
     def _print(self, owner: User, job: ImportJob) -> None:
         totals = job.report.get("totals", {})
         for name, value in list_figures(totals):
-            self.stdout.write(f"{name}: {value:,}")
+            self.stdout.write(f"{name}: {value}")
         for heading, reasons in list_groups(totals):
             for reason, count in reasons.items():
                 self.stdout.write(f"{heading}: {reason}: {count:,}")

@@ -221,10 +221,13 @@ def load_references(project: Project | None) -> list[tuple[Attachment, Any]]:
     return [(row, attachments.make_reference(row)) for row in rows]
 
 
-def add_file(project: Project, name: str, data: bytes) -> Attachment:
-    """Keep a file with a project. Refused where it cannot be sent, or does not fit."""
+def add_file(
+    project: Project, name: str, data: bytes, found: file_types.CheckedFile | None = None
+) -> Attachment:
+    """Keep a file with a project, as it was `found` to be, if somebody has looked already. Refused
+    where it cannot be sent, or does not fit."""
     name = attachments.clean_name(name)
-    found = file_types.inspect_file(name, data, owner_id=project.owner_id)
+    found = found or file_types.inspect_file(name, data, owner_id=project.owner_id)
     total = project.files.aggregate(size=Sum("size"))["size"] or 0
     if project.files.count() >= MAX_FILES:
         raise Refused(

@@ -68,7 +68,7 @@ def _as_imported(
     return ImportedMessage(
         str(message.number),
         str(message.parent) if message.parent else None,
-        message.role.value,
+        "user" if message.role == Message.Role.USER else "assistant",
         blocks,
         files=kept,
         at=message.created_at,

@@ -22,12 +22,14 @@ from chat.services.turns import asking
 log = structlog.get_logger(__name__)
 
 
-def begin_record(conversation: Conversation) -> int | None:
+def begin_record(conversation_id: UUID) -> int | None:
     """After an import: begin the record, which `chat.jobs.summary.write_summary` then writes: the
     id of the compaction. None where there is no giant, or somebody is at work on it: the next turn
     has it recorded."""
     with transaction.atomic():
-        row = Conversation.objects.select_for_update().get(pk=conversation.pk)
+        row = Conversation.objects.select_for_update().get(pk=conversation_id)
+        if not records.may_be_giant(row):
+            return None
         active = Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE)
         if active.exists() or compactions.is_writing(row) or summary_versions.find_ready(row):
             return None

@@ -19,15 +19,16 @@ from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, Message, QueuedPrompt
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit_later, emit_queue_news
+from chat.protocol.frames import MAX_FOCUS
 from chat.queries.queue import PAUSED
 from chat.services.library import attachments
 from chat.services.turns.turns import NewMessage, Prompt, make_prompt
 
 MOST_QUEUED = 50  # in one conversation
 
-STOPPED = gettext_noop("You stopped the answer before it. It waits until you send or remove it.")
-FAILED = gettext_noop("The answer before it failed. It waits until you send or remove it.")
-RESTORED = gettext_noop("The chat was deleted and restored. It waits until you send or remove it.")
+STOPPED = gettext_noop("You stopped the answer, so nothing is sent by itself.")
+FAILED = gettext_noop("The answer failed, so nothing is sent by itself.")
+RESTORED = gettext_noop("The chat was deleted and restored, so nothing is sent by itself.")
 
 
 class AlreadySent(Exception):
@@ -60,6 +61,7 @@ def queue_prompt(
     with transaction.atomic():
         conversation = _lock(owner, conversation_id)
         if known := _find_known(conversation, new.client_id):
+            tell_queue(conversation.pk)
             return known
         return _append(
             conversation,
@@ -81,6 +83,7 @@ def queue_compaction(
     with transaction.atomic():
         conversation = _lock(owner, conversation_id)
         if known := _find_known(conversation, client_id):
+            tell_queue(conversation.pk)
             return known
         command = QueuedPrompt.Command.COMPACT
         return _append(conversation, (), command=command, text=focus, client_id=client_id)
@@ -114,8 +117,10 @@ def edit_queued(
     """Change what a prompt says; its files stay. It may go out again if it had a problem. Refused
     where it has gone out meanwhile (`not_queued`), and as a send is."""
     row = load_queued(owner, conversation_id, queued_id)
-    changed: dict[str, Any] = {"text": sanitise_text(text).strip()}
-    if not row.command:
+    changed: dict[str, Any]
+    if row.command:
+        changed = {"text": _check_focus(text)}
+    else:
         prompt = _prepare(owner, text, list_file_ids(row), pasted)
         changed = {"text": prompt.text, "pasted": prompt.pasted}
     _change(owner, conversation_id, queued_id, problem=None, **changed)
@@ -161,9 +166,9 @@ def pause_queue(conversation_id: UUID, words: str) -> None:
 
 
 def note_problem(queued: QueuedPrompt, refusal: Refused) -> None:
-    """Keep why a prompt could not go out: it waits for its author."""
+    """Keep why a prompt could not go out, as it was read: it waits for its author."""
     with transaction.atomic():
-        row = QueuedPrompt.objects.filter(pk=queued.pk)
+        row = QueuedPrompt.objects.filter(pk=queued.pk, text=queued.text)
         row.update(problem={"code": refusal.code, "message": refusal.message})
         tell_queue(queued.conversation_id)
 
@@ -178,6 +183,14 @@ def _prepare(
     attached = attachments.load_for_sending(owner, files)
     others = [attachments.make_reference(each) for each in attached]
     return make_prompt(text, pasted, others, attached)
+
+
+def _check_focus(text: str) -> str:
+    focus = sanitise_text(text).strip()
+    if len(focus) > MAX_FOCUS:
+        words = gettext("What a summary is to keep can be said in {count:,} characters at most.")
+        raise Refused(RefusalCode.MESSAGE_TOO_LONG, words.format(count=MAX_FOCUS))
+    return focus
 
 
 def _lock(owner: User, conversation_id: UUID) -> Conversation:

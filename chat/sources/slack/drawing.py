@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-# Slack's chat.update takes 4,000 characters: https://docs.slack.dev/reference/methods/chat.update.
+# Slack's chat.update takes 4,000 characters.
 LONGEST = 3_800
 FENCE = "```"
 MOST_DEPTH = 20  # of lists and quotes in each other

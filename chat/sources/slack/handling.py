@@ -3,8 +3,8 @@
 import asyncio
 import hashlib
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +21,7 @@ from chat.live.admission import Sender
 from chat.live.enqueuing import ask_for_rebuild
 from chat.live.runner import runner
 from chat.models import Conversation, Message, SlackEvent, SlackMessage, SlackThread
-from chat.queries.slack import find_known, find_thread, list_waiting
+from chat.queries.slack import find_known, find_thread, list_waiting, list_waiting_places
 from chat.services.library import attachments
 from chat.services.library.file_types import MAX_FILE_BYTES
 from chat.services.slack import inbox, threads
@@ -54,14 +54,14 @@ class Handler:
 
     async def look(self) -> None:
         """Begin with what waits, where nothing is being dealt with yet."""
-        places: dict[str, list[SlackEvent]] = defaultdict(list)
-        for event in await in_db(list_waiting, AT_ONCE):
-            places[event.place].append(event)
-        for place, events in places.items():
+        for place in await in_db(list_waiting_places, AT_ONCE):
             if place not in self._busy:
-                task = asyncio.create_task(self._deal_with_all(events))
+                task = asyncio.create_task(self._deal_with_all(place))
                 self._busy[place] = task
-                task.add_done_callback(lambda _, place=place: self._busy.pop(place, None))
+                task.add_done_callback(partial(self._forget, place))
+
+    def _forget(self, place: str, _: object) -> None:
+        self._busy.pop(place, None)
 
     async def close(self) -> None:
         """End what is being dealt with: it waits in the database."""
@@ -69,10 +69,10 @@ class Handler:
             task.cancel()
         await asyncio.gather(*self._busy.values(), return_exceptions=True)
 
-    async def _deal_with_all(self, events: Sequence[SlackEvent]) -> None:
-        """In their order. What cannot be said here yet keeps what follows it waiting; a change of
-        something older does not."""
-        for event in events:
+    async def _deal_with_all(self, place: str) -> None:
+        """The events of a place in their order. What cannot be said here yet keeps what follows it
+        waiting; a change of something older does not."""
+        for event in await in_db(list_waiting, place):
             is_change = event.payload.get("kind") in (CHANGED, DELETED)
             if event.not_before and event.not_before > timezone.now():
                 if is_change:
@@ -86,7 +86,8 @@ class Handler:
         try:
             await self._dispatch(event)
         except SlackFault as fault:
-            if not isinstance(fault, CallRefused) and not inbox.is_given_up(event):
+            passes = not isinstance(fault, CallRefused) or fault.code == "missing_scope"
+            if passes and not inbox.is_given_up(event):
                 log.info("slack event waits", reason=str(fault))
                 await in_db(inbox.postpone_event, event, getattr(fault, "seconds", None))
                 return False
@@ -152,11 +153,12 @@ class Handler:
     ) -> SlackThread:
         """The thread of a new conversation, or of the one that `link …` names. Refused."""
         assert person.user
-        made = {"asked_by": person.id, "event": event}
         if (found := _LINK.match(text)) is None:
-            return await in_db(threads.open_linked, person.user, place, **made)
+            return await in_db(threads.open_linked, person.user, place, person.id, event)
         try:
-            return await in_db(threads.link_thread, person.user, UUID(found[1]), place, **made)
+            return await in_db(
+                threads.link_thread, person.user, UUID(found[1]), place, person.id, event
+            )
         except Conversation.DoesNotExist as error:
             raise Refused(
                 RefusalCode.NOT_LINKABLE,
@@ -188,9 +190,9 @@ class Handler:
         place = Place(self._identity.team, payload["channel"], name, payload["root"], payload["ts"])
         asked = self._without_mention(payload["text"])
         thread = await self._link(person, place, asked)
-        if _LINK.match(asked):
+        if _LINK.match(asked) or not (asked or payload["files"]):
             await self._tell(payload, words.describe_opening(thread))
-        elif asked or payload["files"]:
+        else:
             await self._send(thread, person, payload)
 
     async def _send(self, thread: SlackThread, person: SlackPerson, payload: Payload) -> None:
@@ -288,7 +290,7 @@ class Handler:
 
     async def _tell_refusal(self, event: SlackEvent, refusal: Refused) -> None:
         payload = event.payload
-        conversation = event.thread and event.thread.conversation
+        conversation = event.thread.conversation if event.thread else None
         said = words.explain_failure(refusal.message, conversation)
         try:
             await self._tell(payload, said)
@@ -300,11 +302,13 @@ class Handler:
         if answer_at := payload.get("answer_at"):
             await self._client.respond(answer_at, text)
             return
+        if not payload.get("user"):  # a deletion does not always say whose it is
+            return
         try:
             await self._client.call(
                 "chat.postEphemeral",
                 channel=payload["channel"],
-                user=payload.get("user", ""),
+                user=payload["user"],
                 thread_ts=payload["root"],
                 text=text,
             )

@@ -8,6 +8,7 @@ no process was connected, is posted later, once and in order.
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import structlog
@@ -48,7 +49,10 @@ class Mirror:
             if thread.pk not in self._busy:
                 task = asyncio.create_task(self._post_safely(thread))
                 self._busy[thread.pk] = task
-                task.add_done_callback(lambda _, pk=thread.pk: self._busy.pop(pk, None))
+                task.add_done_callback(partial(self._forget, thread.pk))
+
+    def _forget(self, thread_id: int, _: object) -> None:
+        self._busy.pop(thread_id, None)
 
     async def close(self) -> None:
         for task in list(self._busy.values()):
@@ -71,8 +75,7 @@ class Mirror:
                 return
             log.warning("thread unlinked: the bot cannot post there", reason=str(fault))
             await in_db(unlink, thread.conversation)
-        except SlackFault as fault:
-            log.info("slack is away", reason=str(fault))
+        except SlackFault:  # the client has noted that Slack is away
             await asyncio.sleep(self._pace.after_fault)
         except Exception:
             log.exception("thread not posted to", thread=thread.pk)
@@ -89,8 +92,7 @@ class Mirror:
         complete = True
         for entry in unposted.entries:
             texts = words.draw_entry(entry, thread)
-            await self._post_entry(thread, entry, texts, known)
-            complete &= entry.is_final
+            complete &= await self._post_entry(thread, entry, texts, known)
         if complete:
             await in_db(
                 posts.note_complete,
@@ -103,9 +105,11 @@ class Mirror:
     async def _post_opening(self, thread: SlackThread) -> None:
         """The message that the thread is to begin with."""
         post = await in_db(posts.open_post, thread, OPENING, message_id=None, compaction_id=None)
-        ts = await self._post(thread, post, words.describe_opening(thread))
-        if ts:
-            await in_db(posts.note_begun, thread, ts)
+        if not post.ts and post.tries:
+            await self._find(thread, post)
+        if not post.ts and not await self._post(thread, post, words.describe_opening(thread)):
+            return
+        await in_db(posts.note_begun, thread, post.ts)
 
     async def _post_entry(
         self,
@@ -113,57 +117,55 @@ class Mirror:
         entry: Entry,
         texts: Sequence[str],
         known: dict[str, SlackPost],
-    ) -> None:
-        """Bring the posts of an entry to its texts."""
+    ) -> bool:
+        """Bring the posts of an entry to its texts; whether it is done with."""
         for number, text in enumerate(texts):
             key = f"{entry.key}:{number}"
             post = known.get(key)
             digest = _digest(text)
-            if post and post.ts and (post.final or post.digest == digest):
-                if entry.is_final and not post.final:
-                    await in_db(posts.note_posted, post, post.ts, digest, final=True)
-                continue
-            if post is None or not post.ts:
-                post = post or await in_db(
+            if post is None:
+                post = await in_db(
                     posts.open_post,
                     thread,
                     key,
                     message_id=entry.messages[0].pk if entry.messages else None,
                     compaction_id=entry.compaction.pk if entry.compaction else None,
                 )
+            if not post.ts and post.tries:
+                await self._find(thread, post)
+            if not post.ts:
                 if not await self._post(thread, post, text, final=entry.is_final):
-                    return
-            else:
+                    return False
+            elif not post.final and post.digest != digest:
                 await self._change(thread, post, text, digest, final=entry.is_final)
+            elif entry.is_final and not post.final:
+                await in_db(posts.note_posted, post, post.ts, digest, final=True)
         number = len(texts)
         while surplus := known.get(f"{entry.key}:{number}"):
             await self._take_back(thread, surplus)
             number += 1
+        return entry.is_final
 
     async def _post(
         self, thread: SlackThread, post: SlackPost, text: str, *, final: bool = True
-    ) -> str:
-        """Post a text, unless it is there already; its `ts`, "" where another process does it."""
-        ts = await self._find(thread, post) if post.tries else ""
-        if not ts:
-            await self._pace.wait_for(thread.channel)
-            if not await in_db(posts.claim_post, post):
-                return ""
-            arguments: dict[str, Any] = {"thread_ts": thread.ts} if thread.ts else {}
-            answer = await self._client.call(
-                "chat.postMessage",
-                channel=thread.channel,
-                text=text,
-                unfurl_links=False,
-                unfurl_media=False,
-                metadata={"event_type": POST_EVENT, "event_payload": {"key": _name(post)}},
-                **arguments,
-            )
-            ts = str(answer["ts"])
-            await in_db(posts.note_posted, post, ts, _digest(text), final=final)
-        else:  # it may say less than it should by now
-            await in_db(posts.note_posted, post, ts, "", final=False)
-        return ts
+    ) -> bool:
+        """Post a text; False where another process does."""
+        await self._pace.wait_for(thread.channel)
+        if not await in_db(posts.claim_post, post):
+            return False
+        where = {"thread_ts": thread.ts} if thread.ts else {}
+        answer = await self._client.call(
+            "chat.postMessage",
+            channel=thread.channel,
+            text=text,
+            unfurl_links=False,
+            unfurl_media=False,
+            metadata={"event_type": POST_EVENT, "event_payload": {"key": _name(post)}},
+            **where,
+        )
+        post.ts = str(answer["ts"])
+        await in_db(posts.note_posted, post, post.ts, _digest(text), final=final)
+        return True
 
     async def _change(
         self, thread: SlackThread, post: SlackPost, text: str, digest: str, *, final: bool
@@ -191,23 +193,25 @@ class Mirror:
                 log.info("post not taken back", reason=str(fault))
         await in_db(posts.forget_post, post)
 
-    async def _find(self, thread: SlackThread, post: SlackPost) -> str:
-        """The `ts` of a post that may have been made, by its metadata; "" where it was not."""
-        where = ("conversations.replies", {"ts": thread.ts}) if thread.ts else None
-        method, arguments = where or ("conversations.history", {})
-        arguments |= {"channel": thread.channel, "include_all_metadata": True}
+    async def _find(self, thread: SlackThread, post: SlackPost) -> None:
+        """Look for a post that may have been made, by its metadata. It may say less than it should
+        by now."""
+        method, where = "conversations.history", {}
+        if thread.ts:
+            method, where = "conversations.replies", {"ts": thread.ts}
+        about: dict[str, Any] = {"channel": thread.channel, "include_all_metadata": True, **where}
         cursor = ""
-        while True:
-            answer = await self._client.call(
-                method, limit=LOOKED_THROUGH, **arguments, **({"cursor": cursor} if cursor else {})
-            )
+        while not post.ts:
+            more = {"cursor": cursor} if cursor else {}
+            answer = await self._client.call(method, limit=LOOKED_THROUGH, **about, **more)
             for message in answer.get("messages") or ():
                 metadata = message.get("metadata") or {}
                 if (metadata.get("event_payload") or {}).get("key") == _name(post):
-                    return str(message["ts"])
+                    post.ts = str(message["ts"])
+                    await in_db(posts.note_posted, post, post.ts, "", final=False)
             cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
             if not cursor or not thread.ts:
-                return ""
+                return
 
 
 def _name(post: SlackPost) -> str:

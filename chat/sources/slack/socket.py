@@ -2,6 +2,7 @@
 when it is stored, so that Slack sends it again if this process dies before."""
 
 import asyncio
+import logging
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ from chat.sources.slack.client import (
 
 log = structlog.get_logger(__name__)
 
+# Bolt finds SLACK_BOT_TOKEN in the environment, and warns that it is not used.
+APP_LOG = LIBRARY_LOG.getChild("app")
+APP_LOG.setLevel(logging.ERROR)
 PING_SECONDS = 10.0
 _ANY = re.compile("")
 
@@ -122,7 +126,7 @@ def _make_app(identity: Identity, take_event: Take, take_command: Take) -> Async
         authorize=authorize,
         process_before_response=True,  # acknowledged after the listener, not before
         request_verification_enabled=False,  # the socket is ours already
-        logger=LIBRARY_LOG,
+        logger=APP_LOG,
     )
 
     @app.event(_ANY)

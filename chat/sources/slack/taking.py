@@ -77,9 +77,11 @@ class Taker:
                 self._store_written(thread, channel, root, event, called=called, direct=is_direct)
 
     def _store_reply(self, thread: SlackThread, reply: Happening) -> None:
+        root = thread.ts
+        if reply.get("subtype") == "tombstone":
+            self._store_deleted(thread, thread.channel, root, str(reply.get("ts", "")))
         if reply.get("subtype") not in WRITTEN or not self._is_of_person(reply):
             return
-        root = thread.ts
         direct = not thread.channel_name
         self._store_written(thread, thread.channel, root, reply, called=False, direct=direct)
         if reply.get("edited"):
@@ -114,12 +116,15 @@ class Taker:
         store_event(f"message:{channel}:{ts}", payload, place=place, order=ts, thread=thread)
 
     def _store_changed(self, channel: str, message: Happening) -> None:
-        """Only what its author has changed: Slack changes messages too, to show what is linked."""
+        """Only what its author has changed: Slack changes messages too, to show what is linked, and
+        leaves a tombstone of a deleted one that has replies."""
         edited, ts = message.get("edited") or {}, str(message.get("ts", ""))
-        if not edited or edited.get("user") not in (None, message.get("user")):
-            return
         root, at = str(message.get("thread_ts") or ts), str(edited.get("ts", ""))
         thread = find_thread(self._identity.team, channel, root)
+        if thread and message.get("subtype") == "tombstone":
+            self._store_deleted(thread, channel, root, ts)
+        if not edited or edited.get("user") not in (None, message.get("user")):
+            return
         if thread is None and not is_expected(f"{channel}:{root}"):
             return
         payload = {

@@ -36,7 +36,8 @@ def describe_opening(thread: SlackThread) -> str:
         "{who} talks with the model in this thread. What its owner writes here goes to the chat "
         "{chat}, and what is written there comes here."
     )
-    chat = link(address_of(conversation), f"“{conversation}”")
+    name = f"“{conversation.title}”" if conversation.title else gettext("that begins here")
+    chat = link(address_of(conversation), name)
     return escape(said).format(who=who, chat=chat)
 
 
@@ -152,4 +153,4 @@ def explain_other_owner(conversation: Conversation) -> str:
 
 def explain_failure(words: str, conversation: Conversation | None = None) -> str:
     """A refusal, with the way to the conversation."""
-    return " ".join(filter(None, (escape(words), conversation and open_chat(conversation))))
+    return f"{escape(words)} {open_chat(conversation)}" if conversation else escape(words)

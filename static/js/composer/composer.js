@@ -8,6 +8,7 @@ import { hideNotice, showNotice } from "../base/notice.js";
 import { Attachments } from "./attachments.js";
 import { Delivery } from "./delivery.js";
 import { Draft } from "./draft.js";
+import { tooLong } from "./length.js";
 import { parseCommand, SlashMenu } from "./slash_menu.js";
 
 const INFORMATION = ["nothing_to_compact", "nothing_to_stop", "conversation_busy", "head_changed"];
@@ -18,13 +19,14 @@ export class Composer {
   #answering = false;
   #starting = false;
   #hintTimer = 0;
+  #typed = "";
 
   /**
    * `send(frame)` → went out?; `head()` → number of the last known message; `commands`: {name: (rest)}.
    * On the start page `start(pasted)` takes the place of both: it resolves to whether the message is stored.
    */
-  constructor({ key, commands, start, send, head, onStop, onSilence, onShowLatest }) {
-    Object.assign(this, { commands, start, head, onStop, onShowLatest });
+  constructor({ key, commands, start, send, head, onStop, onSilence, onShowLatest, onUp }) {
+    Object.assign(this, { commands, start, head, onStop, onShowLatest, onUp });
     this.form = $("#composer");
     this.textarea = $("textarea", this.form);
     this.sendButton = $("#send");
@@ -71,9 +73,10 @@ export class Composer {
   #key(event) {
     // While an input method composes, Enter chooses a character (Safari says so by 229 only).
     if (event.isComposing || event.keyCode === 229 || this.menu.key(event)) return;
+    if (event.key === "ArrowUp" && !this.textarea.value) this.onUp?.();
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
-    this.#submit();
+    this.#submit(event.ctrlKey || event.metaKey);
   }
 
   // --- How it looks ---
@@ -92,7 +95,7 @@ export class Composer {
     const isEmpty = !this.textarea.value.trim() && !this.files?.any();
     this.sendButton.disabled = this.#locked || this.#starting || this.files?.uploading() || isEmpty;
     if (!this.stopButton) return;
-    this.sendButton.hidden = this.#answering;
+    this.sendButton.hidden = this.#answering && isEmpty; // else it goes into the queue
     this.stopButton.hidden = !this.#answering;
     // The keyboard goes on where it was; a phone's would only pop up.
     if ((pressed?.hidden || pressed?.disabled) && hasKeyboard) this.textarea.focus();
@@ -134,7 +137,8 @@ export class Composer {
 
   // --- Sending ---
 
-  #submit() {
+  /** `now`: into the running answer, between two of its tool calls, and not after it. */
+  #submit(now = false) {
     const text = this.textarea.value;
     if (this.sendButton.disabled) return;
     const words = tooLong(text, Number(this.form.dataset.mostCharacters));
@@ -142,9 +146,7 @@ export class Composer {
     const command = parseCommand(text);
     if (command) return this.#runCommand(command, text);
     if (this.start) return this.#begin(text);
-    if (this.#answering)
-      return this.#say(gettext("Wait for the answer to finish, or stop it. Your text is kept."));
-    this.#sendMessage(text, this.files.ids(), this.draft.pasted());
+    this.#sendMessage(text, this.files.ids(), this.draft.pasted(), now);
   }
 
   /** A command of the menu was chosen. */
@@ -159,9 +161,7 @@ export class Composer {
       return showNotice(
         gettext(
           "There is no command /{name}. Type / to see the commands, or start with a space to send it as text.",
-          {
-            name,
-          },
+          { name },
         ),
       );
     }
@@ -175,6 +175,8 @@ export class Composer {
         { info: true },
       );
     }
+    if (name === "compact" && this.#answering)
+      return this.#deliver({ type: "queue.add", command: name, text: rest, attachments: [] }, text);
     hideNotice();
     const done = () => this.#forget(text);
     if (run(rest, done) !== false) done();
@@ -193,10 +195,20 @@ export class Composer {
     this.#draw();
   }
 
-  #sendMessage(text, attachments, pasted) {
+  /** While an answer is being written, a message waits in the queue. */
+  #sendMessage(text, attachments, pasted, now) {
+    const frame = this.#answering
+      ? { type: "queue.add", text, pasted, attachments, send_now: now }
+      : { type: "message.send", text, pasted, attachments, expected_head: this.head() };
+    this.#deliver(frame, text);
+  }
+
+  /** `typed`: what the message box is rid of when the server has the frame. */
+  #deliver(frame, typed) {
     if (this.delivery.pending) return;
+    this.#typed = typed;
     hideNotice();
-    if (!this.delivery.begin({ text, pasted, attachments, expected_head: this.head() })) {
+    if (!this.delivery.begin(frame)) {
       showNotice(gettext("Not connected. Your message will be sent when the connection is back."), {
         info: true,
       });
@@ -235,7 +247,7 @@ export class Composer {
     const { pending } = this.delivery;
     if (!pending || pending.client_id !== clientId) return false;
     this.delivery.end();
-    this.#forget(pending.text);
+    this.#forget(this.#typed);
     this.files.sent(pending.attachments);
     hideNotice();
     this.#sayUsual();
@@ -279,15 +291,4 @@ export class Composer {
   reconcile() {
     this.delivery.repeat();
   }
-}
-
-/** Why a text cannot be sent: longer than a message may be, as the server counts (in characters, not UTF-16 units). */
-function tooLong(text, most) {
-  const count = text.length > most ? [...text.trim()].length : 0;
-  if (count <= most) return "";
-  const number = (value) => value.toLocaleString(document.documentElement.lang);
-  return gettext(
-    "The message has {count} characters; the limit is {most}. Attach it as a file, or send it in parts.",
-    { count: number(count), most: number(most) },
-  );
 }

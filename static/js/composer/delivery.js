@@ -18,7 +18,7 @@ export class Delivery {
     this.pending = null; // the frame that the server has not confirmed
   }
 
-  /** Send a message; whether it went out. If not, it goes out when the connection is back. */
+  /** Send a message, or another `type` of frame; whether it went out. If not, it goes out when the connection is back. */
   begin(message) {
     this.pending = { type: "message.send", ...message, client_id: newId() };
     this.#isRepeated = false;

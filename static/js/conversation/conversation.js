@@ -8,6 +8,7 @@ import { hideNotice, showNotice } from "../base/notice.js";
 import { chooseModel, remember } from "../composer/commands.js";
 import { Composer } from "../composer/composer.js";
 import { Questions } from "../composer/questions.js";
+import { Queue } from "../composer/queue.js";
 import { foldChapters } from "../context/chapters.js";
 import { Compaction } from "../context/compaction.js";
 import { Gauge } from "../context/gauge.js";
@@ -78,6 +79,7 @@ export class Conversation {
     this.outline = new Outline({ transcript, url: messagesUrl, go, signal });
     this.toolRows = new ToolRows(transcript);
     this.questions = new Questions({ send });
+    this.queue = new Queue(send);
     this.topbar = new Topbar({ id: this.id, modelUrl, signal });
     this.gauge = new Gauge({ onCompact: () => openDialog(compactUrl), signal });
     const onLock = (on) => {
@@ -94,6 +96,7 @@ export class Conversation {
       onStop: () => this.#stop(),
       onSilence: () => this.socket.sync(),
       onShowLatest: () => this.#showLatest(),
+      onUp: this.queue.editLast,
     });
   }
 
@@ -105,6 +108,7 @@ export class Conversation {
       outline: () => this.outline.open(),
       new: () => this.goHome(),
       help: openHelp,
+      schedule: () => $("#schedules-link")?.click(),
       system: () => openDialog(this.page.settingsUrl),
       model: chooseModel,
       export: (form) =>

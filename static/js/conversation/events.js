@@ -47,6 +47,7 @@ async function caughtUp(chat, frame) {
   chat.questions.restore(frame.questions);
   const nothingWritten = !turn.live?.text && !turn.live?.html.length;
   transcript.setTyping(turn.isAnswering() && !frame.compaction && nothingWritten);
+  if (frame.queue) queueChanged(chat, frame.queue);
   chat.composer.reconcile();
 }
 
@@ -99,6 +100,12 @@ function answerWritten(chat, frame) {
   if (change === "gap") return chat.needSnapshot(); // something was lost
   chat.toolRows.fold(frame.message_id);
   if (change !== "none") chat.transcript.drawLive(chat.turn.live, change);
+}
+
+/** What this tab has queued is stored. */
+function queueChanged(chat, frame) {
+  for (const id of frame.client_ids) chat.composer.confirm(id);
+  chat.queue.show(frame);
 }
 
 function turnNotice(chat, frame) {
@@ -198,6 +205,7 @@ const HANDLERS = {
   "question.asked": (chat, frame) => chat.questions.asked(frame),
   "question.closed": (chat, frame) => chat.questions.closed(frame),
   "context.usage": usageTold,
+  "queue.changed": queueChanged,
   CompressionStarted: compactionStarted,
   CompressionProgress: compactionProgressed,
   CompressionCompleted: compactionCompleted,

@@ -1,6 +1,7 @@
 """What a program reads and changes, and how it is refused."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from django.utils import timezone
 from accounts.models import AccessToken, User
 from accounts.tokens import CONVERSATIONS_READ, USAGE_READ
 from chat.api import library
+from chat.db import threads
 from chat.db.threads import in_db
 from chat.models import Conversation, Turn
 from tests.chat.api.programs import ROOT, Program, hear
@@ -27,6 +29,7 @@ from tests.chat.factories import (
 from tests.chat.sockets import Chat, long_text
 
 Ask = Callable[..., Any]
+STORES_TURN = re.compile(r'INSERT INTO "?chat_turn"? ')
 
 
 @pytest.fixture
@@ -43,6 +46,7 @@ def asking(program: Program) -> Ask:
         content = json.dumps(body) if body is not None else ""
         return client.generic(method, ROOT + path, content, "application/json", **more)
 
+    send.client = client  # type: ignore[attr-defined]
     return send
 
 
@@ -343,7 +347,7 @@ def test_what_is_somebody_elses_is_not_there(ask: Ask, conversation: Conversatio
         ("GET", f"/conversations/{conversation.pk}/compactions/{version.pk}"),
         ("GET", f"/search?q=mur&conversation={theirs.pk}"),
     ]:
-        body = {"text": "Hello"} if method in ("POST", "PATCH") else None
+        body = {"text": "Hello"} if place.endswith(("/messages", "/edit")) else {}
         assert code(ask(method, place, body)) == (404, "not_found"), f"{method} {place}"
     assert theirs.messages.count() == 2
 
@@ -361,6 +365,7 @@ def test_what_is_somebody_elses_is_not_there(ask: Ask, conversation: Conversatio
         ("GET", "/conversations?limit=0", None, (422, "invalid")),
         ("GET", "/conversations?cursor=bad", None, (422, "bad_cursor")),
         ("POST", "/conversations", [], (422, "invalid")),
+        ("POST", "/conversations", {"titel": "Rivers"}, (422, "invalid")),
         ("POST", "/conversations", {"title": "x" * 201}, (422, "invalid")),
         ("POST", "/conversations", {"model": "of-nobody"}, (403, "model_off")),
     ],
@@ -429,6 +434,100 @@ def test_the_token_is_one_statement(ask: Ask, conversation: Conversation) -> Non
     assert len(captured) == 2
 
 
+async def test_sending_takes_no_more_statements_than_in_the_page(
+    chat: Chat, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[list[str]] = []
+    call = threads.call_with_connection
+
+    def count(function: Callable[[], Any]) -> Any:
+        with CaptureQueriesContext(connection) as captured:
+            result = call(function)
+        found.append([query["sql"] for query in captured])
+        return result
+
+    monkeypatch.setattr(threads, "call_with_connection", count)
+
+    def count_of_send() -> int:
+        """How many there are where a turn is stored."""
+        [of_it] = [each for each in found if any(map(STORES_TURN.match, each))]
+        return len(of_it)
+
+    chat.model.script.reply("In the page.").reply("To the program.")
+    tab = await chat.open()
+    tab.say("Hello")
+    await tab.next("turn.finished")
+    in_page = count_of_send()
+    await in_db(AccessToken.objects.update, last_used_at=timezone.now())
+    found.clear()
+    path = f"/conversations/{chat.conversation.pk}/messages"
+    await program.post(path, {"text": "Hello", "wait": 0})
+    token = next(len(each) for each in found if "accounts_accesstoken" in str(each))
+    assert token == 1
+    assert count_of_send() + token <= in_page
+    await tab.next("turn.finished")
+
+
+# --- Imports and the queue ------------------------------------------------------------------------
+
+
+def test_an_import_is_sent_in_pieces_and_cancelled(ask: Ask) -> None:
+    body = {"files": [{"name": "chats.json", "size": 10}]}
+    made = ask("POST", "/imports", body)
+    assert made.status_code == 201
+    job = made.json()
+    assert ask("POST", "/imports", body).json()["id"] == job["id"]
+    path = f"/imports/pieces/{job['id']}/{job['files'][0]['id']}"
+
+    def send(offset: int, data: str) -> Any:
+        return asked.generic(
+            "PUT", f"{ROOT}{path}?offset={offset}", data, "application/octet-stream"
+        )
+
+    asked = ask.client  # type: ignore[attr-defined]
+    assert send(0, "01234").json() == {"received": 5}
+    wrong = send(3, "34")
+    assert code(wrong) == (409, "wrong_offset")
+    assert "5 bytes" in wrong.json()["error"]["message"]
+    assert code(ask("POST", f"/imports/{job['id']}/start")) == (422, "import_files")
+    assert send(5, "56789").json() == {"received": 10}
+    ended = ask("POST", f"/imports/{job['id']}/cancel").json()
+    assert ended["status"] == "cancelled"
+    assert [each["id"] for each in ask("GET", "/imports").json()["items"]] == [job["id"]]
+    assert ask("GET", f"/imports/{job['id']}/report").json() == {}
+
+
+async def test_a_message_waits_in_the_queue(chat: Chat, program: Program) -> None:
+    await in_db(make_turn, chat.conversation)  # of another process
+    path = f"/conversations/{chat.conversation.pk}/queue"
+    key = {"Idempotency-Key": "mine"}
+    queued = await program.post(path, {"text": "Then this"}, key)
+    assert queued.status_code == 201
+    assert (await program.post(path, {"text": "Then this"}, key)).json() == queued.json()
+    (listed,) = (await program.get(path)).json()["items"]
+    assert (listed["text"], listed["source"]) == ("Then this", "api")
+    assert (await program.ask("DELETE", f"{path}/{listed['id']}")).status_code == 204
+    assert (await program.get(path)).json() == {"items": []}
+    assert code(await program.ask("DELETE", f"{path}/{listed['id']}")) == (404, "not_found")
+
+
+# --- Exports --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["zip", "json", "md", "html"])
+async def test_a_conversation_is_taken_along(chat: Chat, program: Program, form: str) -> None:
+    response = await program.get(f"/conversations/{chat.conversation.pk}/export?form={form}")
+    assert response.status_code == 200
+    sent = b"".join([chunk async for chunk in response.streaming_content])
+    assert form == "zip" or b"Message number 1." in sent
+
+
+async def test_an_account_is_taken_along_once_at_a_time(chat: Chat, program: Program) -> None:
+    first = await program.get("/account/export")
+    assert code(await program.get("/account/export")) == (429, "rate_limited")
+    assert b"".join([chunk async for chunk in first.streaming_content]).startswith(b"PK")
+
+
 # --- The document ---------------------------------------------------------------------------------
 
 
@@ -444,5 +543,5 @@ def test_the_document_is_for_people_and_programs(user: User, issue: Callable[...
     client.force_login(user)
     assert client.get(f"{ROOT}/openapi.json").status_code == 200
     page = client.get(f"{ROOT}/docs/").content.decode()
-    assert "swagger-ui" in page
-    assert "cdn" not in page
+    for each in ("/api/v1/search", "messages:send", "Idempotency-Key", "object-TurnOut"):
+        assert each in page

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from accounts.models import AccessToken
-from chat.api import events
+from chat.api import ear, events
 from chat.api.sent_text import Place
 from chat.db.threads import in_db
 from chat.models import Conversation, Message, Turn
@@ -249,7 +249,7 @@ async def test_what_was_written_anew_takes_the_place_of_what_was_sent(
 async def test_a_slow_reader_gets_the_row(
     chat: Chat, program: Program, quick_checks: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(events, "MOST_WAITING", 3)
+    monkeypatch.setattr(ear, "MOST_WAITING", 3)
     turn, message = await begin_elsewhere(chat, "0")
     heard: list[Told] = []
     async with aclosing(listen(await program.get(events_of(chat, turn.pk)))) as stream:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from chat.importers import librechat
+from chat.importers.archive import Archive
 from chat.importers.records import ImportedConversation, Skipped
 from tests.chat.importers.rival_exports import branch, check, read_files, shape
 
@@ -70,6 +71,20 @@ class TestTheTree:
         flat += [asked(str(n), "Hi", str(n - 1)) for n in range(1, 3000)]
         found = read(tmp_path, *flat)
         assert len(branch(found)) == 3000
+
+    def test_replies_may_stand_in_each_other_by_the_thousand(self, tmp_path: Path) -> None:
+        depth = 1_500
+        opening = "".join(
+            f'{{"messageId": "m{number}", "isCreatedByUser": true, "text": "t", "children": ['
+            for number in range(depth)
+        )
+        thread = f'"messagesTree": [{opening}{"]}" * depth}]'
+        path = tmp_path / "deep.json"
+        path.write_text(f'{{"conversationId": "c", "title": "Tea", {thread}}}')
+        with Archive([("deep.json", path)]) as archive:
+            (found,) = librechat.read(archive)
+        assert isinstance(found, ImportedConversation)
+        assert (len(found.messages), found.leaf) == (depth, f"m{depth - 1}")
 
     def test_what_stands_on_a_joint_moves_up(self, tmp_path: Path) -> None:
         found = read(

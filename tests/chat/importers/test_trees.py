@@ -96,6 +96,14 @@ def test_chains_may_be_as_deep_as_they_are_long() -> None:
     assert len(deep.path_to("29999")) == 30_000
 
 
+def test_ids_of_any_length_can_be_stored() -> None:
+    long, other = "x" * 5_000, "x" * 5_001
+    tree = Tree([Node(long, None, 1), Node(other, long, 2), Node("end", other, 3)])
+    assert [len(each) <= 150 for each in tree.nodes] == [True] * 3
+    assert len(tree.path_to("end")) == 3
+    assert tree.find_leaf(long) == next(iter(tree.nodes))
+
+
 def test_the_newest_leaf_is_shown_where_none_is_named() -> None:
     old, new = (datetime(year, 1, 1, tzinfo=UTC) for year in (2024, 2025))
     answers = [Node("new", "root", None, new), Node("old", "root", None, old)]
@@ -118,7 +126,8 @@ def test_the_newest_leaf_is_shown_where_none_is_named() -> None:
 )
 def test_times_are_seconds_milliseconds_or_iso(value: Any, expected: str) -> None:
     moment = read_time(value)
-    assert moment and moment.isoformat() == expected
+    assert moment
+    assert moment.isoformat() == expected
 
 
 @pytest.mark.parametrize(

@@ -178,9 +178,11 @@ def test_the_page_sends_frames_with_exactly_their_fields() -> None:
         kind = re.match(r'\s*type: "([\w.]+)"', literal)
         if kind and kind[1] in sent:
             sent[kind[1]] |= keys(literal)
-    # What is given to the sender of messages goes out as such a frame.
-    for literal in literals(r"\b(?:begin|deliver)\("):
+    # What is given to the sender of messages goes out as such a frame, or as one for the queue; it
+    # adds the id.
+    for literal in literals(r"\bbegin\("):
         sent["message.send"] |= keys(literal)
+    sent["queue.add"].add("client_id")
     assert sent == {each.type: {"type", *field_names(each)} for each in FRAMES}
 
 

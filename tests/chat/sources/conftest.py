@@ -34,7 +34,7 @@ async def slack(
     for name in ("LOOK_SECONDS", "EXTEND_SECONDS", "AGAIN_SECONDS", "REFUSED_AGAIN_SECONDS"):
         monkeypatch.setattr(door, name, 0.03)
     monkeypatch.setattr(catching_up, "PAUSE", 0.03)
-    monkeypatch.setattr(socket, "PING_SECONDS", 0.1)
+    monkeypatch.setattr(socket, "PING_SECONDS", 1.0)
     monkeypatch.setattr("chat.services.slack.inbox.FIRST_PAUSE", 0.03)
     monkeypatch.setattr("chat.services.slack.inbox.LONGEST_PAUSE", 0.1)
     await in_db(give_addresses)

@@ -9,8 +9,9 @@ from asgiref.sync import async_to_sync
 from PIL import Image
 
 from agent.errors import AgentError, ErrorCode
+from chat.engine.state import load_state
 from chat.errors import Refused
-from chat.models import Conversation, Message, Turn
+from chat.models import Compaction, Conversation, Message, Turn
 from chat.models.notices import Notice
 from chat.queries.export import export_json
 from chat.services.library import attachments
@@ -73,13 +74,9 @@ def attach(talk: Conversation, seed: int) -> None:
 
 
 def use_tools(talk: Conversation, seed: int) -> None:
-    call = {
-        "type": "tool_use",
-        "id": f"toolu_{seed}",
-        "name": "search_history",
-        "input": {"q": [1]},
-    }
-    result = {"type": "tool_result", "tool_use_id": f"toolu_{seed}", "content": "Found [#1]"}
+    pk = f"toolu_{seed}"
+    call = {"type": "tool_use", "id": pk, "name": "search_history", "input": {"query": "x"}}
+    result = {"type": "tool_result", "tool_use_id": pk, "content": "Found [#1]"}
     turn = make_turn(talk, status=Turn.Status.COMPLETED)
     shown = {"text": "Found [#1]", "omitted": 0, "failed": False, "seconds": 0.25}
     add_messages(talk, [("user", "Look it up.")], turn=turn)
@@ -88,7 +85,7 @@ def use_tools(talk: Conversation, seed: int) -> None:
 
 
 def compact(talk: Conversation, seed: int) -> None:
-    if _count(talk) > 4:
+    if _count(talk) > 3:
         make_compaction(
             talk,
             f"## Overview\n\n- They spoke of {seed} kg [#1]",
@@ -98,14 +95,14 @@ def compact(talk: Conversation, seed: int) -> None:
 
 
 def fail_to_compact(talk: Conversation, seed: int) -> None:
-    if _count(talk) > 4:
-        make_compaction(talk, status="failed", error=f"No worker {seed}.")
+    if _count(talk) > 3:
+        make_compaction(talk, status=Compaction.Status.FAILED, error=f"No worker {seed}.")
 
 
 def edit_summary(talk: Conversation, seed: int) -> None:
-    if talk.compaction_id:
+    if talk.compaction:
         text = summaries.editable_text(talk.compaction)
-        summaries.edit_summary(talk.compaction_id, f"{text}\n- Mine: {seed} [#1]")
+        summaries.edit_summary(talk.compaction.pk, f"{text}\n- Mine: {seed} [#1]")
 
 
 def revert(talk: Conversation, seed: int) -> None:
@@ -168,7 +165,8 @@ def live(talk: Conversation, steps: list[tuple[Life, int]]) -> None:
 
 
 def _count(talk: Conversation) -> int:
-    return talk.messages.filter(active=True).count()
+    """Messages that no summary covers."""
+    return len(load_state(talk.pk).context.messages)
 
 
 def _choose(talk: Conversation, seed: int, **of: Any) -> Message | None:
@@ -193,7 +191,7 @@ def without_ids(exported: str) -> str:
     for number, each in enumerate([found, *found["files"]]):
         exported = exported.replace(each["id"], f"id-{number}")
     found = json.loads(exported)
-    ids = {
+    ids: dict[str, dict[int | None, int | None]] = {
         name: {row["id"]: place for place, row in enumerate(found[name], 1)}
         for name in ("turns", "versions")
     }

@@ -131,7 +131,7 @@ async def test_the_first_turn_of_a_giant_costs_ten_cents_at_most(
     await in_db(make_large_model, token_factor=1.5, **prices)
     chat.conversation = await in_db(make_giant, chat.user)
     if recorded:
-        assert await in_db(write_record, chat.conversation)
+        assert await in_db(write_record, chat.conversation.pk)
     answer = "The shipment arrived. " * 50
     model_server.script.reply(answer, when=is_chat)
     tab = await chat.open()
@@ -162,7 +162,7 @@ def giant(user: User, settings: Any, model_port: int) -> Conversation:
     settings.ANTHROPIC_BASE_URL = f"http://127.0.0.1:{model_port}"
     make_large_model(**OPUS)
     talk = make_giant(user, 1_000_000)
-    assert write_record(talk)
+    assert write_record(talk.pk)
     talk.refresh_from_db()
     return talk
 
@@ -191,9 +191,9 @@ def test_nothing_else_is_recorded_by_rule(user: User) -> None:
     make_large_model(**OPUS)
     make_large_model("free-model", input_price=0, output_price=0)
     small = make_giant(user, 50_000)
-    assert not write_record(small)
+    assert not write_record(small.pk)
     free = make_giant(user, 200_000, model="free-model")
-    assert not write_record(free), "a model that costs nothing reads so much"
+    assert not write_record(free.pk), "a model that costs nothing reads so much"
     assert not Compaction.objects.exists()
 
 
@@ -236,7 +236,7 @@ def test_a_deleted_message_has_its_chapter_recorded_anew_for_nothing(
 def test_a_record_that_nobody_waits_for_any_more_is_given_up(user: User) -> None:
     make_large_model(**OPUS)
     talk = make_giant(user, 1_000_000)
-    begun = records.begin_record(talk)
+    begun = records.begin_record(talk.pk)
     assert begun
     compactions.fail(begun, compactions.CANCELLED, cancelled=True)
     work(begun)
