@@ -1,6 +1,8 @@
 """Which ends of answers are told by push: the worker is given what to tell."""
 
+import asyncio
 from collections.abc import Iterator
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -10,19 +12,20 @@ from accounts import push
 from chat import tasks
 from chat.db.threads import in_db
 from tests.chat.sockets import Chat, sign_in
+from tests.support.patience import PATIENCE
 from tests.support.push_service import PushBrowser, PushService
 
 ELSEWHERE = PushService("https://fcm.googleapis.com")
 
 
 @pytest.fixture
-def told() -> Iterator[list[list[Any]]]:
+def told() -> Iterator[SimpleQueue[list[Any]]]:
     """The arguments of each push that the workers were asked for."""
-    asked: list[list[Any]] = []
+    asked: SimpleQueue[list[Any]] = SimpleQueue()
 
     def note(sender: str, body: Any, **_: object) -> None:
         if sender == tasks.push_end.name:
-            asked.append(list(body[0]))
+            asked.put(list(body[0]))
 
     after_task_publish.connect(note)
     yield asked
@@ -30,7 +33,7 @@ def told() -> Iterator[list[list[Any]]]:
 
 
 async def test_answers_that_end_by_themselves_are_told_to_who_asked_for_it(
-    chat: Chat, told: list[list[Any]]
+    chat: Chat, told: SimpleQueue[list[Any]]
 ) -> None:
     await chat.start(2)
     tab = await chat.open()
@@ -51,5 +54,6 @@ async def test_answers_that_end_by_themselves_are_told_to_who_asked_for_it(
     await ask("completed")
     chat.script.error(529)
     await ask("failed")
-    await tab.until(lambda: len(told) == 2)
-    assert told == [[str(chat.conversation.pk), False], [str(chat.conversation.pk), True]]
+    for failed in (False, True):
+        asked = await asyncio.to_thread(told.get, timeout=PATIENCE)
+        assert asked == [str(chat.conversation.pk), failed]
