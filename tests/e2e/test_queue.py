@@ -67,3 +67,19 @@ def test_after_a_stop_what_waits_is_sent_or_removed_by_hand(
     tab.locator("#queue").get_by_role("button", name="Send", exact=True).click()
     expect(waiting).to_have_count(0)
     wait_for_answer(tab, 1)  # the other one is not complete
+
+
+def test_a_change_of_what_is_sent_meanwhile_is_not_lost(tab: Page, scripted: DemoServer) -> None:
+    gate = scripted.script.stall("One", then=" done", when=is_chat)
+    scripted.script.reply("Two", when=is_chat)
+    say(tab, "First")
+    expect(tab.locator("#stop")).to_be_visible()
+    composer(tab).fill("Second")
+    composer(tab).press("Enter")
+    expect(composer(tab)).to_have_value("")
+    tab.locator("#queue").get_by_role("button", name="Edit").click()
+    tab.locator("#queue textarea").fill("Second, changed")
+    gate.release()
+    expect(composer(tab)).to_have_value("Second, changed")
+    expect(tab.locator("#notice")).to_contain_text("Your change is in the message box.")
+    expect(tab.locator("article", has_text="Two")).to_be_visible()
