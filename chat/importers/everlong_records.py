@@ -100,6 +100,7 @@ class ConversationRecord(Record):
     compaction: Key | None = None
     compaction_held: bool = False
     compactions_completed: Count = 0
+    record_through: Count = 0
     pruned_through: Count = 0
     long_pause: Seconds | None = None
     pauses_covered: Count = 0

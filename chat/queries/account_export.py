@@ -15,10 +15,12 @@ from chat.importers.everlong_records import ProposalRecord
 from chat.models import (
     Attachment,
     Conversation,
+    ImportJob,
     Memory,
     MemoryProposal,
     Project,
     QueuedPrompt,
+    ScheduledPrompt,
     Share,
     SlackThread,
 )
@@ -38,8 +40,9 @@ CONTENTS = {
     "account.json": "the account, its settings, and the ways in, without secrets",
     "memory.json": "what is remembered of the person, and proposals that wait",
     "readings.json": "who has read something of it in the administration, and why",
-    "kept.json": "by which links conversations were shown to others, and which of them are held "
-    "from deletion: an import makes neither",
+    "kept.json": "what an import does not take: links by which conversations were shown to others, "
+    "those to threads of Slack, which conversations are held from deletion, prompts that come by "
+    "themselves, and reports of imports",
     "queued.json": "what waits to be sent: an import sends nothing",
     "model_calls.jsonl": "each request to a model that the person pays for; dollars as text: an "
     "import books none",
@@ -99,7 +102,16 @@ def _read_kept(user: User) -> dict[str, Any]:
     held = rows.filter(held=True).order_by("created_at").values_list("pk", flat=True)
     threads = SlackThread.objects.filter(conversation__in=rows).order_by("linked_at")
     slack = threads.values("conversation", "team", "channel", "channel_name", "ts", "linked_at")
-    return {"shares": list(shares.values(*about)), "held": list(held), "slack": list(slack)}
+    scheduled = ScheduledPrompt.objects.filter(conversation__in=rows).order_by("pk")
+    when = ("repeat", "first_date", "time", "time_zone", "next_at")
+    imports = ImportJob.objects.filter(owner=user).order_by("created_at")
+    return {
+        "shares": list(shares.values(*about)),
+        "held": list(held),
+        "slack": list(slack),
+        "scheduled": list(scheduled.values("conversation", "text", *when)),
+        "imports": list(imports.values("status", "report", "error", "created_at")),
+    }
 
 
 def _read_queued(user: User) -> list[dict[str, Any]]:

@@ -249,10 +249,13 @@ def _show(owner: User, record: ConversationRecord, row: Conversation, versions: 
     newest = row.messages.order_by("-number").first()
     last_said = newest.created_at if newest else record.created_at
     current = versions.find_current(record.compaction)
+    # What a summary would have covered is read by no model before its owner agrees to the price.
+    unread = newest.number if newest and versions.refused else 0
     next_number = max(record.next_number, newest.number + 1 if newest else 1)
     values = {name: getattr(record, name) for name in _STATE} | {
         "updated_at": record.updated_at or last_said,
         "next_number": next_number,
+        "record_through": max(record.record_through, unread),
         # What was reported there stays with its messages, but was of another account's requests;
         # and so was what the model thought.
         "meter_valid_from": next_number,
