@@ -103,13 +103,13 @@ def _read_kept(user: User) -> dict[str, Any]:
     threads = SlackThread.objects.filter(conversation__in=rows).order_by("linked_at")
     slack = threads.values("conversation", "team", "channel", "channel_name", "ts", "linked_at")
     scheduled = ScheduledPrompt.objects.filter(conversation__in=rows).order_by("pk")
-    when = ("repeat", "first_date", "time", "time_zone", "next_at")
+    names = ("conversation", "text", "repeat", "first_date", "time", "time_zone", "pause")
     imports = ImportJob.objects.filter(owner=user).order_by("created_at")
     return {
         "shares": list(shares.values(*about)),
         "held": list(held),
         "slack": list(slack),
-        "scheduled": list(scheduled.values("conversation", "text", *when)),
+        "scheduled": list(scheduled.values(*names)),
         "imports": list(imports.values("status", "report", "error", "created_at")),
     }
 

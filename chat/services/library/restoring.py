@@ -61,7 +61,7 @@ UNUSABLE = (
 # Columns of a conversation that come back as they are, at the end: what its history has to fit.
 _STATE = (
     *("pinned", "archived", "created_at", "compaction_held", "compactions_completed"),
-    *("pruned_through", "long_pause", "pauses_covered", "tokens_covered"),
+    *("pruned_through", "long_pause", "pauses_covered", "tokens_covered", "record_through"),
 )
 
 _OF_VERSIONS = (
@@ -166,8 +166,10 @@ def _store(
                 history.flush()
                 versions.add(each)
     history.flush()
+    _settle(owner, record, row, versions)
+    _require_request(row)
     with transaction.atomic():
-        _show(owner, record, row, versions)
+        change_history(row, deleted_at=None, imported_at=timezone.now())
     return Stored(
         row.pk,
         is_new=True,
@@ -244,8 +246,10 @@ def _is_their_text(text: str, chapters: Sequence[Chapter]) -> bool:
     return not text or is_text_of(Summary.from_text(text), chapters, get_counter())
 
 
-def _show(owner: User, record: ConversationRecord, row: Conversation, versions: _Versions) -> None:
-    """List a conversation that has arrived. Refused where its next request cannot be made."""
+def _settle(
+    owner: User, record: ConversationRecord, row: Conversation, versions: _Versions
+) -> None:
+    """Set what follows from the history of a conversation that has arrived."""
     newest = row.messages.order_by("-number").first()
     last_said = newest.created_at if newest else record.created_at
     current = versions.find_current(record.compaction)
@@ -263,14 +267,12 @@ def _show(owner: User, record: ConversationRecord, row: Conversation, versions: 
         "compressed_context": current.summary if current else None,
         "compressed_at": current.finished_at if current else None,
         "compressed_through_id": current.through_id if current else None,
-        "deleted_at": None,
-        "imported_at": timezone.now(),
     }
     project = find_project(owner, record.project)
-    change_history(row, **values, project_id=project.pk if project else None)
-    row.refresh_from_db()
-    projects.refresh_parts(row, load_profile(row.model))  # as its next turn does
-    _require_request(row)
+    with transaction.atomic():
+        change_history(row, **values, project_id=project.pk if project else None)
+        row.refresh_from_db()
+        projects.refresh_parts(row, load_profile(row.model))  # as its next turn does
 
 
 def _require_request(row: Conversation) -> None:
