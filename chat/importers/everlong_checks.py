@@ -15,7 +15,6 @@ from agent.compaction.policy import METHODS, ChapterForm, Policy
 from agent.messages import Usage
 
 LARGEST = 2**31 - 1  # of PostgreSQL's integer
-LARGEST_WHOLE = 2**63 - 1  # of any number in JSON
 DEEPEST = 40  # lists and objects of a value within each other: pages and the API take no more
 MOST_TOKENS = 10**9  # that one call may report
 # A block of a person's message that requests may carry; of an answer, any.
@@ -54,8 +53,6 @@ def check_json(value: Any, depth: int = 0) -> Any:
         raise ValueError(f"nested more than {DEEPEST} levels deep")
     if isinstance(value, float) and not isfinite(value):
         raise ValueError("not a number that JSON has")
-    if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
-        raise ValueError("a number that is too large")
     if isinstance(value, list | dict):
         for item in value.values() if isinstance(value, dict) else value:
             check_json(item, depth + 1)

@@ -14,7 +14,6 @@ from django.test import Client
 from chat.engine.state import load_state
 from chat.errors import Refused
 from chat.importers.archive import Archive
-from chat.importers.errors import BrokenArchive
 from chat.importers.everlong import read
 from chat.importers.records import Skipped
 from chat.models import Attachment, Conversation, Origin
@@ -97,7 +96,7 @@ REFUSED: list[tuple[Change, str]] = [
     (lambda d: d["versions"][0].update(audit={"cut": [1]}), "cut"),
     (lambda d: d["versions"][0].update(origin="stars"), "origin"),
     (lambda d: d["versions"][0]["chapters"][0].update(days=["today", "2026-11-01"]), "days|iso"),
-    (lambda d: block(d, type="tool_use", id="x", name="a", input={"n": 10**40}), "large"),
+    (lambda d: block(d, type="tool_use", id="x", name="a", input={"n": 10**40}), "overflow"),
 ]
 
 
@@ -124,7 +123,7 @@ def test_what_is_nested_too_deeply_breaks_the_file(
         if isinstance(found, Skipped):
             assert "nested" in found.reason
             return
-        with pytest.raises(BrokenArchive, match="nested"):
+        with pytest.raises(Refused, match="nested"):
             list(found.read_history())
 
 
