@@ -125,7 +125,7 @@ def test_the_owners_program_gets_in(cast: Cast) -> None:
 
 
 # What asks a model where its conversation is as these are: waiting for an answer.
-LEAD_TO_A_MODEL = {"send_message", "edit_message", "retry", "compact"}
+LEAD_TO_A_MODEL = {"send_message", "edit_message", "regenerate_answer", "retry"}
 
 
 def test_an_outsiders_program_gets_no_model_in_conversations_of_their_own(
