@@ -137,7 +137,7 @@ def _make_talk(
 
 
 def read_export(path: Path) -> str:
-    """What was read, in how long, with how much memory."""
+    """Read all of it: what was in it, how long it took, and with how much memory."""
     from chat.importers.archive import Archive
     from chat.importers.formats import find_format
     from chat.importers.records import ImportedConversation, Tally

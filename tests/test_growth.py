@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
+from io import BytesIO
 from time import thread_time
 
 import pytest
@@ -49,7 +50,11 @@ from chat.html import code_blocks, divider, formulas, markdown, tool_row
 from chat.html.content_blocks import join_cut_texts, render_user_text
 from chat.html.folded_quotes import mark_quotes, show_quotes
 from chat.html.markdown_stream import MarkdownStream
-from chat.importers import pi
+from chat.importers import chatgpt_canvas, chatgpt_content, pi
+from chat.importers.chatgpt_citations import read_cited
+from chat.importers.errors import BrokenArchive
+from chat.importers.json_bounds import Bounded
+from chat.importers.zips import Limits
 from chat.services.library.encodings import Unsure, decode
 from chat.services.library.file_types import PDF_ENCRYPTED, PDF_PAGE
 from chat.services.library.office import program
@@ -147,6 +152,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "mail that somebody wrote": repeated("On " + "x" * 90 + " wrote " + "y" * 90 + "\n"),
     "heads of mail": repeated("From: a\nx\n"),
     "pictures of office-oxide": repeated("[image-base64:"),
+    "marks of ChatGPT": repeated("(sandbox:/\ue200\ue202【1†"),
     "slides": repeated("## Slide 1\n"),
     "tags of thinking": repeated("<think>\n</analysis>\n"),
     "leave-taking": repeated("None.\n\nLet me know.\n\n"),
@@ -213,6 +219,12 @@ def stored(text: str) -> None:
         [json.dumps({"type": "message", "message": {"role": "user", "content": text}}).encode()]
     )
     pi._shell({"command": text, "output": text})
+    read_cited(text, {"citations": [{}]})
+    chatgpt_content.SANDBOX_LINK.findall(text)
+    chatgpt_canvas.SPECIAL.search(text)
+    for source in (text, json.dumps([text])):
+        with suppress(BrokenArchive):  # nested too deeply
+            Bounded(BytesIO(source.encode(errors="replace")), Limits(), "a file").read(len(source))
 
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -30,7 +30,7 @@ def render_queue(rows: Sequence[QueuedPrompt]) -> str:
 
 
 def _is_paused(row: QueuedPrompt) -> bool:
-    return bool(row.problem) and row.problem["code"] == PAUSED
+    return row.problem is not None and row.problem["code"] == PAUSED
 
 
 def _explain(row: QueuedPrompt) -> str:

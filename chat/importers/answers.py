@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agent.messages import Block
+from chat.importers.content import safe_id
 from chat.importers.records import ImportedFile, ImportedMessage
 from chat.importers.trees import Node, Tree
 
@@ -37,12 +38,12 @@ class Part:
 
 @dataclass(slots=True)
 class _Call:
-    """A call of the running answer; `result` is the block that answers it, in the message
+    """A call of the running answer; `result` has the texts that answer it, in the message
     `answered_in`."""
 
     id: str
     name: str
-    result: Block | None = None
+    result: list[str] | None = None
     answered_in: ImportedMessage | None = None
 
 
@@ -69,6 +70,8 @@ def fold(tree: Tree[Part]) -> list[ImportedMessage]:
     for node in tree.nodes.values():
         end = folded.add(node, ends[node.parent])
         ends[node.id] = end.share() if children.get(node.id, 0) > 1 else end
+    for block, texts in folded.results:
+        block["content"] = "\n\n".join(filter(None, texts))
     return folded.messages
 
 
@@ -81,6 +84,7 @@ def find_message(messages: Sequence[ImportedMessage], node: str | None) -> str |
 class _Folded:
     def __init__(self) -> None:
         self.messages: list[ImportedMessage] = []
+        self.results: list[tuple[Block, list[str]]] = []
 
     def add(self, node: Node[Part], end: _End) -> _End:
         """The branch with one more node."""
@@ -112,8 +116,7 @@ class _Folded:
         part = node.value
         calls = tuple(_Call(b["id"], b["name"]) for b in part.blocks if b["type"] == "tool_use")
         message = _open_message(end, "assistant")
-        ended_well = message is not None and message.status == "complete"
-        if message and ended_well and (not _has_calls(message.blocks) or _is_calls(part.blocks)):
+        if message and _goes_on(message, part):
             _extend(message, node)
         else:
             message = self._begin(node, end, node.id, "assistant")
@@ -124,8 +127,8 @@ class _Folded:
         call = _find_call(part, end)
         if call is None:
             end, call = self._add_call(node, end)
-        if call.result and call.answered_in:
-            call.result["content"] = f"{call.result['content']}\n\n{part.text}".strip()
+        if call.result is not None and call.answered_in:
+            call.result.append(part.text)
             call.answered_in.origins.append(node.id)
         else:
             end = self._answer(node, end, call)
@@ -152,11 +155,13 @@ class _Folded:
         if message is None:
             message = self._begin(node, end, node.id, "user")
         message.origins.append(node.id)
-        result: Block = {"type": "tool_result", "tool_use_id": call.id, "content": node.value.text}
+        block: Block = {"type": "tool_result", "tool_use_id": call.id}
         if node.value.is_error:
-            result["is_error"] = True
-        message.blocks.append(result)
-        answered = replace(call, result=result, answered_in=message)
+            block["is_error"] = True
+        message.blocks.append(block)
+        texts = [node.value.text]
+        self.results.append((block, texts))
+        answered = replace(call, result=texts, answered_in=message)
         waiting = tuple(each for each in end.calls if each.result is None and each is not call)
         return _End(message, (*waiting, answered))
 
@@ -175,12 +180,15 @@ def _open_message(end: _End, role: str) -> ImportedMessage | None:
     message = end.message
     if message is None or end.shared or message.role != role:
         return None
-    is_results = all(block["type"] == "tool_result" for block in message.blocks)
-    return message if role == "assistant" or (message.blocks and is_results) else None
+    # A user's message has results alone or none, and an answer's calls stand at its end.
+    is_results = bool(message.blocks) and message.blocks[0]["type"] == "tool_result"
+    return message if role == "assistant" or is_results else None
 
 
-def _has_calls(blocks: Sequence[Block]) -> bool:
-    return any(block["type"] == "tool_use" for block in blocks)
+def _goes_on(message: ImportedMessage, part: Part) -> bool:
+    """Whether an answer takes more: after its calls, nothing but calls."""
+    has_calls = bool(message.blocks) and message.blocks[-1]["type"] == "tool_use"
+    return message.status == "complete" and (not has_calls or _is_calls(part.blocks))
 
 
 def _is_calls(blocks: Sequence[Block]) -> bool:
@@ -207,5 +215,4 @@ def _name_files(node: str | None) -> str:
 
 def make_call_id(origin: str) -> str:
     """An id that the API takes, of that of a node."""
-    cleaned = "".join(c if c.isascii() and c.isalnum() or c in "_-" else "_" for c in origin)
-    return f"call_{cleaned}"
+    return f"call_{safe_id(origin)}"

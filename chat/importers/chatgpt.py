@@ -14,6 +14,7 @@ from chat.importers.archive import Archive
 from chat.importers.chatgpt_canvas import find_canvases
 from chat.importers.chatgpt_content import Content, Left
 from chat.importers.chatgpt_files import ExportFiles
+from chat.importers.content import as_object, as_text
 from chat.importers.elements import Element, find_members, read_elements
 from chat.importers.records import (
     Imported,
@@ -87,7 +88,7 @@ def _read_conversation(
 ) -> ImportedConversation:
     created = read_time(element.get("create_time"))
     updated = read_time(element.get("update_time"))
-    model = _text(element.get("default_model_slug"))
+    model = as_text(element.get("default_model_slug"))
     tally = Tally()
     raw = Tree(_list_nodes(element["mapping"], tally), begun=created or updated)
     content = Content(files, tally, model)
@@ -102,7 +103,7 @@ def _read_conversation(
             tally.kept += 1
     for offered in content.offered:
         offers.add(offered, updated or created)
-    named = _text(element.get("current_node")) or None
+    named = as_text(element.get("current_node")) or None
     kept = raw.keep(lambda node: node.id in parts)
     leaf = kept.find_leaf(named, raw)
     for place, canvas in find_canvases(raw, shown=raw.path_to(raw.find_leaf(named)), tally=tally):
@@ -112,8 +113,8 @@ def _read_conversation(
         Tree(Node(node.id, node.parent, parts[node.id], node.at) for node in kept.nodes.values())
     )
     return ImportedConversation(
-        origin=_text(element.get("conversation_id"))
-        or _text(element.get("id"))
+        origin=as_text(element.get("conversation_id"))
+        or as_text(element.get("id"))
         or _make_origin(element, messages),
         messages=messages,
         leaf=find_message(messages, leaf),
@@ -135,15 +136,14 @@ def _list_nodes(mapping: Mapping[str, Any], tally: Tally) -> Iterator[Node[Mappi
         if not isinstance(raw, Mapping):
             tally.dropped[NO_NODE] += 1
             continue
-        message = raw.get("message")
-        value = message if isinstance(message, Mapping) else {}
+        value = as_object(raw.get("message"))
         at = read_time(value.get("create_time"))
         parent = raw.get("parent")
         yield Node(identity, parent if isinstance(parent, str) else None, value, at)
 
 
 def _find_project(element: Element) -> str | None:
-    ids = (_text(element.get(key)) for key in ("conversation_template_id", "gizmo_id"))
+    ids = (as_text(element.get(key)) for key in ("conversation_template_id", "gizmo_id"))
     return next((each for each in ids if each.startswith(PROJECT)), None)
 
 
@@ -156,8 +156,4 @@ def _make_origin(element: Element, messages: list[ImportedMessage]) -> str:
 
 
 def _title(element: Element) -> str:
-    return _text(element.get("title"))
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return as_text(element.get("title"))

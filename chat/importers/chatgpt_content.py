@@ -1,6 +1,5 @@
 """What one message of ChatGPT's exports says, by its content type."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,15 @@ from agent.messages import Block
 from chat.importers.answers import Part, make_call_id
 from chat.importers.chatgpt_citations import read_cited
 from chat.importers.chatgpt_files import ExportFiles, FileFacts, find_id
+from chat.importers.content import (
+    as_list,
+    as_object,
+    as_text,
+    fence,
+    name_missing,
+    text_block,
+    unknown_part,
+)
 from chat.importers.json_bounds import Unreadable, read_inner
 from chat.importers.records import ImportedFile, Offered, Tally
 
@@ -29,8 +37,8 @@ RESULTS = {
 # Where the text of a result is, in the order in which people read it.
 RESULT_FIELDS = ("name", "title", "url", "text", "output_str", "result", "snippet", "summary")
 INTERRUPTED = ("in_progress", "finished_partial_completion")
-SANDBOX_LINK = re.compile(r"\(sandbox:(/[^)\s]+)\)")
-FENCE = re.compile("`+")
+SANDBOX_LINK = re.compile(r"\(sandbox:(/[^()\s]+)\)")
+MOST_RECAPPED = 200_000  # characters of thinking, to which many recaps might be added
 
 PLACEHOLDER = gettext_noop("a joint between messages")
 SYSTEM = gettext_noop("a system message")
@@ -67,10 +75,10 @@ class Content:
         """The part that a node says after the part `before`, if that is one of ours."""
         if not message:
             return Left("hidden", PLACEHOLDER)
-        content = _object(message.get("content"))
-        metadata = _object(message.get("metadata"))
-        kind = _string(content.get("content_type"))
-        role = _string(_object(message.get("author")).get("role"))
+        content = as_object(message.get("content"))
+        metadata = as_object(message.get("metadata"))
+        kind = as_text(content.get("content_type"))
+        role = as_text(as_object(message.get("author")).get("role"))
         if kind in ("user_editable_context", "model_editable_context"):
             self.offered += _list_offered(content, metadata)
             return Left("hidden", SETTINGS)
@@ -83,7 +91,7 @@ class Content:
         if role not in ("user", "assistant", "tool"):
             return Left("dropped", UNKNOWN_ROLE)
         if kind == "reasoning_recap":
-            _add_recap(before, _string(content.get("content")))
+            _add_recap(before, as_text(content.get("content")))
             return Left("hidden", RECAP)
         if role == "tool" or (role == "assistant" and kind in RESULTS):
             return self._read_result(message, content, metadata)
@@ -94,14 +102,18 @@ class Content:
     # --- By author --------------------------------------------------------------------------------
 
     def _read_prompt(self, content: Raw, metadata: Raw) -> Part | Left:
+        known = len(self._tally.missing)
         part = Part("user", files=self._list_files(content, metadata))
         part.blocks = _texts(_read_text(content, self._tally))
+        missing = self._tally.missing[known:]
+        if missing and not part.blocks:
+            part.blocks = [name_missing(missing)]
         return part if part.blocks or part.files else Left("dropped", EMPTY)
 
     def _read_answer(self, identity: str, message: Raw, content: Raw, metadata: Raw) -> Part | Left:
-        part = Part("assistant", model=_string(metadata.get("model_slug")) or self._model)
+        part = Part("assistant", model=as_text(metadata.get("model_slug")) or self._model)
         part.stop_reason = "end_turn"
-        recipient = _string(message.get("recipient"))
+        recipient = as_text(message.get("recipient"))
         if recipient not in ("", "all"):
             part.stop_reason = "tool_use"
             part.blocks = [_make_call(identity, recipient, content)]
@@ -111,19 +123,19 @@ class Content:
             text = read_cited(_read_text(content, self._tally), metadata)
             part.blocks = _texts(text)
             part.files = self._list_files(content, metadata)
-            part.files += self._list_made(_string(message.get("id")) or identity, text)
+            part.files += self._list_made(as_text(message.get("id")) or identity, text)
         _end(part, message, metadata)
         return part if part.blocks or part.files else Left("dropped", EMPTY)
 
     def _read_result(self, message: Raw, content: Raw, metadata: Raw) -> Part:
-        aggregate = _object(metadata.get("aggregate_result"))
+        aggregate = as_object(metadata.get("aggregate_result"))
         return Part(
             "tool",
             text=read_cited(_read_result_text(content, self._tally), metadata),
             files=self._list_files(content, metadata),
-            name=_string(_object(message.get("author")).get("name")),
+            name=as_text(as_object(message.get("author")).get("name")),
             is_error=content.get("content_type") == "system_error"
-            or _string(aggregate.get("status")).startswith("failed"),
+            or as_text(aggregate.get("status")).startswith("failed"),
             model=self._model,
         )
 
@@ -133,8 +145,8 @@ class Content:
         """Each file once, in the order in which it is named."""
         wanted: dict[str, FileFacts] = {}
         for raw in _objects(metadata.get("attachments")):
-            identity = _string(raw.get("id")) or _string(raw.get("name"))
-            facts = FileFacts(_string(raw.get("name")), _string(raw.get("mime_type")))
+            identity = as_text(raw.get("id")) or as_text(raw.get("name"))
+            facts = FileFacts(as_text(raw.get("name")), as_text(raw.get("mime_type")))
             if identity:
                 wanted[identity] = facts
         for pointer in _list_pointers(content, metadata):
@@ -163,9 +175,9 @@ class Content:
 def _list_pointers(content: Raw, metadata: Raw) -> Iterator[Any]:
     for part in _objects(content.get("parts")):
         yield part.get("asset_pointer")
-        yield _object(part.get("audio_asset_pointer")).get("asset_pointer")
-    yield _object(content.get("screenshot")).get("asset_pointer")
-    for made in _objects(_object(metadata.get("aggregate_result")).get("messages")):
+        yield as_object(part.get("audio_asset_pointer")).get("asset_pointer")
+    yield as_object(content.get("screenshot")).get("asset_pointer")
+    for made in _objects(as_object(metadata.get("aggregate_result")).get("messages")):
         yield made.get("image_url")
 
 
@@ -173,24 +185,24 @@ def _list_pointers(content: Raw, metadata: Raw) -> Iterator[Any]:
 
 
 def _read_text(content: Raw, tally: Tally) -> str:
-    kind = _string(content.get("content_type"))
+    kind = as_text(content.get("content_type"))
     if kind == "code":
-        return _fence(_string(content.get("text")), _language(content))
+        text = as_text(content.get("text"))
+        return fence(text, _language(content)) if text.strip() else ""
     parts = content.get("parts")
     if isinstance(parts, list):
         texts = (_read_part(part, tally) for part in parts)
         return "\n\n".join(text for text in texts if text.strip())
     if kind in ("text", "multimodal_text", ""):
-        return _string(content.get("text"))
-    tally.unknown[kind] += 1
-    return _fence(json.dumps(content, ensure_ascii=False, indent=1), "json")
+        return as_text(content.get("text"))
+    return unknown_part(tally, kind, content)
 
 
 def _read_part(part: Any, tally: Tally) -> str:
     if isinstance(part, str):
         return part
-    raw = _object(part)
-    kind = _string(raw.get("content_type"))
+    raw = as_object(part)
+    kind = as_text(raw.get("content_type"))
     if kind == "real_time_user_audio_video_asset_pointer":
         if frames := raw.get("frames_asset_pointers"):
             tally.dropped[VIDEO] += len(frames) if isinstance(frames, list) else 1
@@ -198,30 +210,29 @@ def _read_part(part: Any, tally: Tally) -> str:
     if kind.endswith("asset_pointer"):
         return ""
     if isinstance(raw.get("text"), str):
-        return _string(raw["text"])
+        return as_text(raw["text"])
     if part is None:
         return ""
-    tally.unknown[kind or type(part).__name__] += 1
-    return _fence(json.dumps(part, ensure_ascii=False, indent=1), "json")
+    return unknown_part(tally, kind, part)
 
 
 def _read_result_text(content: Raw, tally: Tally) -> str:
-    kind = _string(content.get("content_type"))
+    kind = as_text(content.get("content_type"))
     if kind == "computer_output":
-        content = _object(content.get("state"))
+        content = as_object(content.get("state"))
     if kind in RESULTS:
-        found = [_string(content.get(key)) for key in RESULT_FIELDS]
+        found = [as_text(content.get(key)) for key in RESULT_FIELDS]
         if texts := [text for text in dict.fromkeys(found) if text.strip()]:
             return "\n".join(texts)
     if kind == "code":
-        return _string(content.get("text"))
+        return as_text(content.get("text"))
     if kind in RESULTS and "parts" not in content:
         return ""
     return _read_text(content, tally)
 
 
 def _make_call(identity: str, tool: str, content: Raw) -> Block:
-    text = _string(content.get("text"))
+    text = as_text(content.get("text"))
     parts = content.get("parts")
     if isinstance(parts, list):
         text = "".join(part for part in parts if isinstance(part, str))
@@ -243,7 +254,7 @@ def _read_input(text: str, content: Raw) -> dict[str, Any]:
 def _think(content: Raw) -> list[Block]:
     """For reading: without a signature no server takes it back."""
     thoughts = [
-        "\n\n".join(filter(None, [_bold(thought.get("summary")), _string(thought.get("content"))]))
+        "\n\n".join(filter(None, [_bold(thought.get("summary")), as_text(thought.get("content"))]))
         for thought in _objects(content.get("thoughts"))
     ]
     text = "\n\n".join(thought for thought in thoughts if thought.strip())
@@ -251,12 +262,13 @@ def _think(content: Raw) -> list[Block]:
 
 
 def _add_recap(before: Part | None, text: str) -> None:
-    if before and before.blocks and before.blocks[-1]["type"] == "thinking" and text:
-        before.blocks[-1]["thinking"] += f"\n\n{text}"
+    last = before.blocks[-1] if before and before.blocks else {}
+    if last.get("type") == "thinking" and text and len(last["thinking"]) < MOST_RECAPPED:
+        last["thinking"] += f"\n\n{text}"
 
 
 def _end(part: Part, message: Raw, metadata: Raw) -> None:
-    details = _string(_object(metadata.get("finish_details")).get("type"))
+    details = as_text(as_object(metadata.get("finish_details")).get("type"))
     if message.get("status") in INTERRUPTED or details == "interrupted":
         part.status, part.stop_reason = "interrupted", "stopped"
     elif details == "max_tokens":
@@ -264,47 +276,31 @@ def _end(part: Part, message: Raw, metadata: Raw) -> None:
 
 
 def _list_offered(content: Raw, metadata: Raw) -> Iterator[Offered]:
-    if memory := _string(content.get("model_set_context")).strip():
+    if memory := as_text(content.get("model_set_context")).strip():
         yield Offered("memory", memory)
     # What the person typed, without the words in which ChatGPT wraps it.
-    typed = _object(metadata.get("user_context_message_data"))
+    typed = as_object(metadata.get("user_context_message_data"))
     texts = [
-        _string(typed.get("about_user_message")) or _string(content.get("user_profile")),
-        _string(typed.get("about_model_message")) or _string(content.get("user_instructions")),
+        as_text(typed.get("about_user_message")) or as_text(content.get("user_profile")),
+        as_text(typed.get("about_model_message")) or as_text(content.get("user_instructions")),
     ]
     if text := "\n\n".join(text.strip() for text in texts if text.strip()):
         yield Offered("instructions", text)
 
 
 def _texts(text: str) -> list[Block]:
-    return [{"type": "text", "text": text}] if text.strip() else []
-
-
-def _fence(text: str, language: str) -> str:
-    if not text.strip():
-        return ""
-    fence = "`" * max(3, 1 + max((len(run) for run in FENCE.findall(text)), default=0))
-    return f"{fence}{language}\n{text}\n{fence}"
+    return [text_block(text)] if text.strip() else []
 
 
 def _language(content: Raw) -> str:
-    language = _string(content.get("language"))
+    language = as_text(content.get("language"))
     return language if language != "unknown" and language.isalnum() else ""
 
 
 def _bold(value: Any) -> str:
-    text = _string(value).strip()
+    text = as_text(value).strip()
     return f"**{text}**" if text else ""
 
 
-def _object(value: Any) -> Raw:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _objects(value: Any) -> Iterator[Raw]:
-    if isinstance(value, list):
-        yield from (each for each in value if isinstance(each, Mapping))
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    yield from (each for each in as_list(value) if isinstance(each, dict))

@@ -81,14 +81,16 @@ def _is_design_chat(element: Mapping[str, Any]) -> bool:
 
 def read(archive: Archive) -> Iterator[Imported]:
     """Projects first: what is offered may belong to one."""
+    members = find_members(archive, is_mine)
     for fits in (_is_project, _is_memory, _is_design_chat):
         for found in read_elements(archive, find_members(archive, fits)):
-            if isinstance(found, Skipped):
-                yield found
-            elif fits(found[1]):
+            if not isinstance(found, Skipped) and fits(found[1]):
                 yield from _read_other(*found)
-    for found in read_elements(archive, find_members(archive, _is_conversation)):
-        yield found if isinstance(found, Skipped) else read_conversation(*found)
+    for found in read_elements(archive, members):
+        if isinstance(found, Skipped):
+            yield found
+        elif _is_conversation(found[1]) or not is_mine(found[1]):
+            yield read_conversation(*found)
 
 
 def _read_other(name: str, element: Mapping[str, Any]) -> Iterator[Imported]:

@@ -10,7 +10,8 @@ from io import BytesIO
 from pathlib import PurePath
 from typing import Any
 
-from agent.messages import Block
+from agent.messages import MOST_LOOKED_FOR, Block
+from chat.importers.json_bounds import Unreadable, read_inner
 from chat.importers.records import ImportedFile, Tally
 
 NOT_A_TEXT = {".pdf", ".docx", ".doc", ".xlsx", ".xls", ".pptx", ".ppt", ".odt", ".rtf", ".epub"}
@@ -26,10 +27,10 @@ def as_input(given: Any) -> dict[str, Any]:
     """The input of a call as an object: some write it as JSON in a text, or as JSON of that."""
     for _ in range(2):
         if isinstance(given, str):
-            try:
-                given = json.loads(given) if given.strip() else {}
-            except (ValueError, RecursionError):
+            inner = read_inner(given) if given.strip() else {}
+            if isinstance(inner, Unreadable):
                 break
+            given = inner
     return dict(given) if isinstance(given, Mapping) else {"value": given}
 
 
@@ -71,8 +72,8 @@ def list_sources(pages: Iterable[tuple[str, str]], text: str) -> str:
     wanted = {url: title.strip() for title, url in pages if _ADDRESS.fullmatch(url)}
     lines = [
         f"- [{_BRACKET.sub(_ESCAPED, title) or url}](<{url}>)"
-        for url, title in wanted.items()
-        if url not in text
+        for place, (url, title) in enumerate(wanted.items())
+        if place >= MOST_LOOKED_FOR or url not in text
     ]
     return "\n".join(["Sources:", "", *lines]) if lines else ""
 

@@ -104,6 +104,7 @@ class ConversationRecord(Record):
     long_pause: Seconds | None = None
     pauses_covered: Count = 0
     tokens_covered: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    record_through: Count = 0
 
 
 class FileRecord(Record):
@@ -204,6 +205,7 @@ class ChapterRecord(BaseModel):
     pins: list[tuple[Count, Text] | tuple[Count, Text, PinState, Count, bool]] = []
     index: list[tuple[Text, Count, Text] | tuple[Text, Count, Text, Weight]] = []
     gap: bool = False
+    by_rule: bool = False
     left_out: list[Count] = []
     own: list[Text] = []
     withheld: list[tuple[Text, list[Count]]] = []

@@ -3,16 +3,15 @@
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from io import BytesIO
-from typing import BinaryIO
 
 from django.utils.translation import gettext, gettext_noop
 
 from agent.messages import Block, result_text
 from chat.importers.answers import Part, find_message, fold
 from chat.importers.archive import Archive, Member
+from chat.importers.content import bytes_file
 from chat.importers.elements import Element, find_members
 from chat.importers.errors import BrokenArchive
 from chat.importers.pi import (
@@ -74,21 +73,17 @@ def _read_conversation(
     tally = Tally()
     for problem in problems:
         tally.dropped[problem.reason] += 1
-    parts: dict[str, Part] = {}
-    nodes: list[Node[None]] = []
+    nodes: list[Node[Part | None]] = []
     for number, entry in entries:
-        identity = str(entry.get("id") or number)
         before = nodes[-1].id if nodes else None
         parent = str(entry["parentId"]) if "parentId" in entry else before
         part, at = _read_part(entry, tally)
-        nodes.append(Node(identity, parent, None, at))
-        if part and identity not in parts:
-            tally.kept += 1
-            parts[identity] = part
+        tally.kept += part is not None
+        nodes.append(Node(str(entry.get("id") or number), parent, part, at))
     whole = Tree(nodes)
-    kept = whole.keep(lambda node: node.id in parts)
+    kept = whole.keep(lambda node: node.value is not None)
     messages = fold(
-        Tree(Node(node.id, node.parent, parts[node.id], node.at) for node in kept.nodes.values())
+        Tree(Node(n.id, n.parent, n.value, n.at) for n in kept.nodes.values() if n.value)
     )
     head = next((entry for _, entry in entries if entry["type"] == "session"), {})
     last = kept.find_nearest(nodes[-1].id, whole) if nodes else None
@@ -134,6 +129,8 @@ def _read_part(entry: Entry, tally: Tally) -> tuple[Part | None, datetime | None
         elif block["type"] != "redacted_thinking":
             block.pop("signature", None)
             part.blocks.append(block)
+    if part.role == "user" and not (part.blocks or part.files):
+        return None, None  # a picture that was counted
     return part, message.at
 
 
@@ -149,12 +146,8 @@ def _list_images(blocks: Sequence[Block], tally: Tally) -> list[ImportedFile]:
             continue
         media_type = block["source"]["media_type"]
         name = f"image.{media_type.rpartition('/')[2]}"
-        files.append(ImportedFile(name, _opener(data), media_type))
+        files.append(bytes_file(name, data, media_type))
     return files
-
-
-def _opener(data: bytes) -> Callable[[], BinaryIO]:
-    return lambda: BytesIO(data)
 
 
 def _make_origin(entries: Sequence[tuple[int, Entry]]) -> str:

@@ -3,12 +3,12 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from django.utils.translation import gettext_noop
 
 from chat.importers.answers import Part, fold
 from chat.importers.archive import Archive
+from chat.importers.content import as_text, text_block
 from chat.importers.elements import Element, find_members, read_elements
 from chat.importers.records import Imported, ImportedConversation, Skipped, Tally
 from chat.importers.trees import Node, Tree
@@ -43,18 +43,18 @@ def read(archive: Archive) -> Iterator[Imported]:
         if conversation and conversation.messages:
             yield conversation
         else:
-            yield Skipped(_text(element.get("id")) or name, NO_MESSAGES)
+            yield Skipped(as_text(element.get("id")) or name, NO_MESSAGES)
 
 
 def _read_conversation(element: Element) -> ImportedConversation:
     tally = Tally()
-    system = [_text(element.get("system"))]
+    system = [as_text(element.get("system"))]
     nodes: list[Node[Part]] = []
     for number, turn in enumerate(element["conversations"], 1):
         if not isinstance(turn, Mapping):
             tally.dropped[NO_NODE] += 1
             continue
-        author, text = _text(turn.get("from")).lower(), _text(turn.get("value"))
+        author, text = as_text(turn.get("from")).lower(), as_text(turn.get("value"))
         part = _read_part(author, text)
         if author == "system":
             tally.hidden[SYSTEM] += 1
@@ -69,15 +69,15 @@ def _read_conversation(element: Element) -> ImportedConversation:
         origin=_make_origin(element),
         messages=messages,
         leaf=messages[-1].origin if messages else None,
-        title=_text(element.get("title")),
-        model=_text(element.get("model")),
+        title=as_text(element.get("title")),
+        model=as_text(element.get("model")),
         system_prompt="\n\n".join(text for text in system if text.strip()),
         tally=tally,
     )
 
 
 def _read_part(author: str, text: str) -> Part | None:
-    blocks = [{"type": "text", "text": text}]
+    blocks = [text_block(text)]
     if not text.strip():
         return None
     if author in PROMPTS:
@@ -92,7 +92,3 @@ def _make_origin(element: Element) -> str:
     first = element["conversations"][0]
     data = json.dumps([element.get("id"), first], sort_keys=True).encode()
     return f"sha256-{hashlib.sha256(data).hexdigest()[:40]}"
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

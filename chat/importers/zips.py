@@ -21,7 +21,7 @@ BEGINNING = b"PK"
 READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 LOCAL_HEADER = 30  # bytes before the name: APPNOTE.TXT 4.3.7
 ENCRYPTED = 0x1 | 0x40  # flag bits: APPNOTE.TXT 4.4.4
-ENTRY_BYTES = 160  # of the table of contents; what programs write has about 100 with a long name
+ENTRY_BYTES = 240  # of the table of contents: 46, a name, and what programs add
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,9 @@ class Import:
         self, status: ImportJob.Status, error: str = "", *, keep_files: bool = False
     ) -> None:
         report = self.report.describe()
-        ending = {"report": report, "error": error, "keep_files": keep_files}
-        if not import_jobs.finish(self.job.pk, status, **ending):
+        finished = import_jobs.finish(
+            self.job.pk, status, report=report, error=error, keep_files=keep_files
+        )
+        if not finished:
             raise import_jobs.JobOver
         log.info("import ended", job=str(self.job.pk), status=status, **self.report.totals())

@@ -43,13 +43,18 @@ from chat.protocol.events import (
     encode_frame,
 )
 from chat.protocol.frames import (
+    AddToQueue,
     CancelCompaction,
     Compact,
     DecideCall,
+    EditQueued,
     Frame,
     Ping,
     QueueFrame,
+    RemoveQueued,
+    ResumeQueue,
     SendMessage,
+    SendQueuedNow,
     StopTurn,
     Sync,
     parse_frame,
@@ -283,7 +288,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                     raise Refused(RefusalCode.NOTHING_TO_STOP, gettext("No compaction is running."))
             case Sync():
                 await self._send_snapshot()
-            case _:
+            case AddToQueue() | EditQueued() | RemoveQueued() | SendQueuedNow() | ResumeQueue():
                 await self._change_queue(frame)
 
     async def _change_queue(self, frame: QueueFrame) -> None:

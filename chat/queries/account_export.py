@@ -19,6 +19,7 @@ from chat.models import (
     MemoryProposal,
     Project,
     QueuedPrompt,
+    ScheduledPrompt,
     Share,
     SlackThread,
 )
@@ -38,8 +39,8 @@ CONTENTS = {
     "account.json": "the account, its settings, and the ways in, without secrets",
     "memory.json": "what is remembered of the person, and proposals that wait",
     "readings.json": "who has read something of it in the administration, and why",
-    "kept.json": "by which links conversations were shown to others, and which of them are held "
-    "from deletion: an import makes neither",
+    "kept.json": "by which links conversations were shown to others, which of them are held from "
+    "deletion, and what is scheduled: an import makes none of it",
     "queued.json": "what waits to be sent: an import sends nothing",
     "model_calls.jsonl": "each request to a model that the person pays for; dollars as text: an "
     "import books none",
@@ -99,7 +100,14 @@ def _read_kept(user: User) -> dict[str, Any]:
     held = rows.filter(held=True).order_by("created_at").values_list("pk", flat=True)
     threads = SlackThread.objects.filter(conversation__in=rows).order_by("linked_at")
     slack = threads.values("conversation", "team", "channel", "channel_name", "ts", "linked_at")
-    return {"shares": list(shares.values(*about)), "held": list(held), "slack": list(slack)}
+    scheduled = ScheduledPrompt.objects.filter(conversation__in=rows).order_by("pk")
+    names = ("conversation", "text", "repeat", "first_date", "time", "time_zone", "pause")
+    return {
+        "shares": list(shares.values(*about)),
+        "held": list(held),
+        "slack": list(slack),
+        "scheduled": list(scheduled.values(*names)),
+    }
 
 
 def _read_queued(user: User) -> list[dict[str, Any]]:

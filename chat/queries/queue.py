@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.expressions import NegatedExpression
 
 from chat.models import QueuedPrompt, Turn
 
@@ -52,7 +53,7 @@ def _select_sendable() -> QuerySet[QueuedPrompt]:
     )
 
 
-def _is_free() -> Exists:
+def _is_free() -> NegatedExpression:
     """Whether no turn is active in a prompt's conversation."""
     return ~Exists(
         Turn.objects.filter(conversation=OuterRef("conversation"), status__in=Turn.ACTIVE)

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
 
 from allauth.account.models import EmailAddress
-from django.db.models import CharField, Exists, F, OuterRef, Q, Subquery, Value
+from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Cast, Concat
 
 from accounts.models import User
@@ -37,7 +37,7 @@ def find_thread(team: str, channel: str, ts: str) -> SlackThread | None:
     return _threads().filter(team=team, channel=channel, ts=ts).first()
 
 
-def _threads() -> Any:
+def _threads() -> QuerySet[SlackThread]:
     return SlackThread.objects.select_related("conversation__owner").filter(
         conversation__deleted_at=None
     )
@@ -77,10 +77,16 @@ def list_known(thread: SlackThread, since: str) -> list[str]:
     return list(thread.messages.filter(ts__gte=since).values_list("ts", flat=True))
 
 
-def list_waiting(limit: int) -> list[SlackEvent]:
-    """Events that are not dealt with, in their order."""
-    rows = SlackEvent.objects.filter(done=False).select_related("thread__conversation__owner")
-    return list(rows.order_by("order", "pk")[:limit])
+def list_waiting_places(limit: int) -> list[str]:
+    """Where there are events that are not dealt with; first where one has waited longest."""
+    rows = SlackEvent.objects.filter(done=False).order_by("order", "pk")
+    return list(dict.fromkeys(rows.values_list("place", flat=True)[:limit]))
+
+
+def list_waiting(place: str) -> list[SlackEvent]:
+    """Events of a place that are not dealt with, in their order."""
+    rows = SlackEvent.objects.filter(done=False, place=place)
+    return list(rows.select_related("thread__conversation__owner").order_by("order", "pk"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +100,13 @@ class Entry:
     waiting: QueuedPrompt | None = None
 
     @property
-    def at(self) -> Any:
-        """Where it belongs: a datetime."""
+    def at(self) -> datetime:
+        """Where it belongs; what was prepared, where it was used."""
         if self.messages:
             return self.messages[0].created_at
         if self.compaction:
-            prepared = self.compaction.trigger in BACKGROUND
-            at = self.compaction.finished_at if prepared else self.compaction.started_at
-            return at or self.compaction.created_at
+            used = self.compaction.finished_at if self.compaction.trigger in BACKGROUND else None
+            return used or self.compaction.created_at
         assert self.waiting
         return self.waiting.created_at
 

@@ -138,9 +138,7 @@ def _order(entry: dict[str, Any]) -> int:
 
 @login_required
 @require_GET
-def import_report(
-    request: HttpRequest, pk: UUID, form: str
-) -> HttpResponse | StreamingHttpResponse:
+def import_report(request: HttpRequest, pk: UUID, form: str) -> HttpResponseBase:
     """The whole report of an import that is over, as JSON or CSV."""
     job = _find(request, pk)
     name = f"everlong-import-{job.created_at:%Y-%m-%d}.{form}"

@@ -68,6 +68,7 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 @cache
 def _read_worker() -> str:
     found = finders.find("js/service_worker.js")
+    assert found, "the script is part of the project"
     return Path(found).read_text()
 
 

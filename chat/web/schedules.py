@@ -1,4 +1,4 @@
-"""HTTP: the dialog of a conversation's scheduled prompts. Each answer is the dialog as it then is."""
+"""HTTP: the dialog of a conversation's scheduled prompts. Each answer is the dialog again."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
@@ -135,8 +136,12 @@ def _render_dialog(
     edited: ScheduledPrompt | None = None,
     status: int = 200,
 ) -> HttpResponse:
+    address = reverse("conversation_schedules", args=[row.pk])
+    if edited:
+        address = reverse("schedule_edit", args=[row.pk, edited.pk])
     context = {
         "conversation": row,
+        "address": address,
         "schedules": [describe_schedule(each) for each in row.scheduled_prompts.all()],
         "form": form,
         "zone": zone,

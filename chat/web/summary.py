@@ -157,7 +157,7 @@ def summary_record(request: HttpRequest, pk: UUID, version: int) -> HttpResponse
         except Refused as refusal:
             return render_question(request, template, context, refusal)
         ask_for_rebuild(pk)
-    return trigger_client_event(HttpResponse(status=204), "record-decided")
+    return trigger_client_event(HttpResponse(status=204), "settings-saved")
 
 
 @login_required

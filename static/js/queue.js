@@ -32,7 +32,8 @@ class List {
     addStyles(this.words.styles);
     if (open) this.#keepOpen(open);
     if (held && !box.contains(document.activeElement)) this.#focusNear();
-    if (count !== this.#count) tools.announce(box.querySelector("h2")?.textContent ?? "");
+    if (count !== this.#count)
+      document.querySelector("#status").textContent = box.querySelector("h2")?.textContent ?? "";
     this.#count = count;
   }
 
@@ -52,8 +53,11 @@ class List {
     }
   }
 
+  /** A change of what was sent meanwhile goes into the message box. */
   #giveBack(text) {
-    this.tools.onLost(text);
+    const area = document.querySelector("#composer-text");
+    area.value = [area.value, text].filter(Boolean).join("\n\n");
+    area.dispatchEvent(new Event("input", { bubbles: true })); // it keeps the draft
     this.tools.showNotice(this.words.changeKept, { info: true });
   }
 

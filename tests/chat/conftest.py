@@ -27,14 +27,16 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def empty_cache() -> None:
-    """Rendered messages are cached by their ids, which every test may give anew; budgets are kept
-    for two seconds."""
+    """Rendered messages are cached by their ids, which every test may give anew; budgets, and
+    who is told by push, are kept for two seconds."""
+    from accounts.push import forget_tellable
     from chat.html.budget_line import forget_budget_lines
     from spending.limits import forget_budgets
 
     cache.clear()
     forget_budgets()
     forget_budget_lines()
+    forget_tellable()
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,7 @@ from tests.data.replay import Canned, Played, Table, play, replay_server
 
 SHOWN_TAGS = ("status", "transport", "stop_reason", "res", "delta", "sse", "error", "res_citation")
 
-PARTS = ("anthropic_cassettes", "long_sessions", *corpus.FOLDERS)
+PARTS = ("anthropic_cassettes", "chat_exports", "long_sessions", *corpus.FOLDERS)
 
 reports = pytest.StashKey[dict[str, list[str]]]()
 

@@ -9,7 +9,7 @@ import pytest
 from chat.importers.archive import Archive
 from chat.importers.formats import find_format
 from chat.importers.records import ImportedConversation, Skipped
-from tests.chat.importers.exports import check
+from tests.chat.importers.rival_exports import check
 from tests.data.conftest import part
 
 FOLDER = "chat_exports"

@@ -1,7 +1,7 @@
 """The record of what came from elsewhere, for as long as its owner has not agreed that a model
 reads it: chapters with an outline, exact values and standing instructions, which cost nothing.
 
-Each covers what a model can read at once, so that it can be written in its place.
+Each is written in its place, when a model may read its messages.
 """
 
 import asyncio

@@ -30,7 +30,7 @@ from chat.queries import schema
 from chat.services.library.file_types import MAX_FILE_BYTES
 from chat.services.library.import_jobs import PIECE_BYTES
 from chat.services.site import model_profiles
-from chat.sources.slack.extra import MissingExtra, make_door
+from chat.sources.slack.extra import CannotOpen, make_door
 from server.claims import CannotServe, check_address, claim_data, find_origin
 from server.daphne import Server
 from server.limits import Pass, Uploads
@@ -71,7 +71,7 @@ class Command(BaseCommand):
         self._check_schema()
         try:
             self._slack = make_door() if settings.SLACK else None
-        except MissingExtra as error:
+        except CannotOpen as error:
             raise CommandError(str(error)) from error
         self._tasks: list[asyncio.Task[Any]] = []
         self._stopping = False

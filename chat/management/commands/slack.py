@@ -13,7 +13,7 @@ from chat.db.threads import UNAVAILABLE
 from chat.engine import model_server
 from chat.live.runner import runner
 from chat.queries import schema
-from chat.sources.slack.extra import MissingExtra, make_door
+from chat.sources.slack.extra import CannotOpen, make_door
 
 
 class Command(BaseCommand):
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         self._check_schema()
         try:
             self._door = make_door()
-        except MissingExtra as error:
+        except CannotOpen as error:
             raise CommandError(str(error)) from error
         self.stdout.write("Everlong answers Slack. Ctrl-C ends it.")
         self.stdout.flush()

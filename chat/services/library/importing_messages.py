@@ -114,11 +114,11 @@ class MessageWriter:
     # --- Where messages stand ---
 
     def _find_path(self, leaf: str | None) -> set[str]:
-        current = leaf if leaf in self._by_origin else self._messages[-1].origin
+        current: str | None = leaf if leaf in self._by_origin else self._messages[-1].origin
         path: set[str] = set()
-        while current in self._by_origin and current not in path:
-            path.add(current)
-            current = self._by_origin[current].parent
+        while (message := self._by_origin.get(current or "")) and message.origin not in path:
+            path.add(message.origin)
+            current = message.parent
         return path
 
     def _load_places(self) -> tuple[dict[str, _Place], set[str]]:
@@ -151,7 +151,8 @@ class MessageWriter:
 
     def _find_parent(self, message: ImportedMessage) -> _Place | None:
         """The nearest message before it that is here."""
-        origin, seen = message.parent, set()
+        origin = message.parent
+        seen: set[str] = set()
         while origin is not None and origin not in seen:
             if place := self._places.get(origin):
                 return place

@@ -8,20 +8,21 @@ again, because the API binds it to another account. A conversation whose next re
 made is not stored.
 """
 
+from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import structlog
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.rendering import is_text_of
-from agent.context.api_messages import text_block
+from agent.context.api_messages import build_api_messages, text_block
 from agent.context.message_list import MessageList
 from agent.context.summary import Summary
 from agent.errors import AgentError
@@ -29,7 +30,8 @@ from agent.messages import AgentMessage, RawTokens
 from chat.db.rows import insert_row
 from chat.engine.model_profiles import find_default_name, is_offered, load_profile
 from chat.engine.model_server import build_request, get_counter
-from chat.engine.state import load_state
+from chat.engine.recent_messages import RecentMessages, to_agent_message
+from chat.engine.state import load_state_for
 from chat.errors import RefusalCode, Refused
 from chat.importers.everlong import NAME, OwnConversation
 from chat.importers.everlong_records import (
@@ -38,7 +40,7 @@ from chat.importers.everlong_records import (
     TurnRecord,
     VersionRecord,
 )
-from chat.models import Compaction, Conversation, Origin, Project
+from chat.models import Compaction, Conversation, Message, Origin, Project
 from chat.services.library import projects, restoring_additions
 from chat.services.library.conversations import delete_conversation
 from chat.services.library.importing import ARRIVING_KEPT
@@ -49,6 +51,8 @@ from chat.services.turns.message_changes import change_history
 
 log = structlog.get_logger(__name__)
 
+PAGE = 500  # messages that are in memory at once
+CHECKED_TOKENS = 100_000  # of the last messages, in a request that is only tried
 # What the engine raises for messages that it cannot make a request of.
 UNUSABLE = (
     *(AgentError, ArithmeticError, AttributeError),
@@ -57,7 +61,7 @@ UNUSABLE = (
 # Columns of a conversation that come back as they are, at the end: what its history has to fit.
 _STATE = (
     *("pinned", "archived", "created_at", "compaction_held", "compactions_completed"),
-    *("pruned_through", "long_pause", "pauses_covered", "tokens_covered"),
+    *("pruned_through", "long_pause", "pauses_covered", "tokens_covered", "record_through"),
 )
 
 _OF_VERSIONS = (
@@ -267,22 +271,31 @@ def _show(owner: User, record: ConversationRecord, row: Conversation, versions: 
 
 
 def _require_request(row: Conversation) -> None:
-    """Refused where the engine could not go on with a conversation."""
+    """Refused where the engine could not go on with a conversation: each of its messages can be
+    sent, and the next request, with as many of them as fit, breaks no rule of the API."""
+    prompt = AgentMessage(row.next_number, "user", [text_block("Go on.")], RawTokens(2))
     try:
-        context = load_state(row.pk).context
-        prompt = AgentMessage(row.next_number, "user", [text_block("Go on.")], RawTokens(2))
-        messages = MessageList.of(context.messages).followed_by(prompt)
-        build_request(replace(context, messages=messages))
-    except (
-        AgentError,
-        ArithmeticError,
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-    ) as error:
+        last = _send_all(row.messages.filter(active=True), prompt)
+        messages = MessageList.of(last)
+        recent = RecentMessages(row.history_version, None, [], messages, [], 0)
+        build_request(load_state_for(row, recent=recent).context)
+    except UNUSABLE as error:
         log.info("conversation not restored", error=repr(error)[:300])
         words = gettext(
             "No request could be made of its messages. Export it again, and do not change the file."
         )
         raise Refused(RefusalCode.FILE_DAMAGED, words) from error
+
+
+def _send_all(rows: QuerySet[Message], prompt: AgentMessage) -> list[AgentMessage]:
+    """Each message as the API takes it, a page in memory at once; the last ones, and the prompt."""
+    last: deque[AgentMessage] = deque()
+    tokens = 0
+    for row in rows.order_by("position").iterator(PAGE):
+        message = to_agent_message(row)
+        build_api_messages([message, prompt], set())
+        last.append(message)
+        tokens += message.tokens
+        while tokens > CHECKED_TOKENS and len(last) > 1:
+            tokens -= last.popleft().tokens
+    return [*last, prompt]

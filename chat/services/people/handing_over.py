@@ -17,7 +17,15 @@ from accounts import audit
 from accounts.audit import Act
 from accounts.models import User
 from chat.errors import Refused
-from chat.models import Attachment, Conversation, Memory, MemoryProposal, Project, QueuedPrompt
+from chat.models import (
+    Attachment,
+    Conversation,
+    Memory,
+    MemoryProposal,
+    Project,
+    QueuedPrompt,
+    ScheduledPrompt,
+)
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_access_check, user_group
 from chat.protocol.events import ConversationDeleted, ProjectsChanged
@@ -125,9 +133,15 @@ def _give(rows: Sequence[Conversation], owner: User, receiver: User, by: User | 
     """Make locked conversations the receiver's, with all that holds its owner."""
     ids = [row.pk for row in rows]
     Conversation.objects.filter(pk__in=ids).update(
-        owner=receiver, pinned=False, memory_text="", meter_valid_from=F("next_number")
+        owner=receiver,
+        pinned=False,
+        memory_text="",
+        record_agreed_at=None,
+        meter_valid_from=F("next_number"),
     )
-    queue.delete_queued(QueuedPrompt.objects.filter(conversation__in=ids))  # in their author's name
+    # In their author's name, and for their money.
+    queue.delete_queued(QueuedPrompt.objects.filter(conversation__in=ids))
+    ScheduledPrompt.objects.filter(conversation__in=ids).delete()
     Attachment.objects.filter(messages__conversation__in=ids).update(owner=receiver)
     MemoryProposal.objects.filter(conversation__in=ids).delete()
     # Of facts about the person, which stay: where they were said is closed to them.

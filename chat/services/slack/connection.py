@@ -34,11 +34,10 @@ def note_team(team: str, team_name: str) -> None:
     _change(team=team, team_name=team_name[:200])
 
 
-def note_problem(problem: str) -> bool:
-    """Why Slack is not reached, in words for the administrator; "": it is. Whether that is new."""
-    return _change(problem=problem)
+def note_problem(problem: str) -> None:
+    """Why Slack is not reached, in words for the administrator; "": it is."""
+    _change(problem=problem)
 
 
-def _change(**values: str) -> bool:
-    row = SlackConnection.objects.filter(pk=SlackConnection.ONLY)
-    return bool(row.exclude(**values).update(**values))
+def _change(**values: str) -> None:
+    SlackConnection.objects.filter(pk=SlackConnection.ONLY).exclude(**values).update(**values)

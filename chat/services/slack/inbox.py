@@ -25,8 +25,9 @@ def store_event(
         if SlackEvent.objects.filter(key=row.key).exists():
             return False
         SlackEvent.objects.bulk_create([row], ignore_conflicts=True)
-        if thread and order > thread.seen_ts:
-            SlackThread.objects.filter(pk=thread.pk, seen_ts__lt=order).update(seen_ts=order)
+        if thread and payload.get("ts"):
+            newer = SlackThread.objects.filter(pk=thread.pk, seen_ts__lt=payload["ts"])
+            newer.update(seen_ts=payload["ts"])
     return True
 
 

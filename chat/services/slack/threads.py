@@ -1,8 +1,9 @@
 """Threads of Slack and conversations become one, and two again."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from django.db import transaction
@@ -121,19 +122,16 @@ def take_message(thread: SlackThread, ts: str, new: NewMessage) -> None:
 
 
 def queue_once(thread: SlackThread, new: NewMessage) -> None:
-    """Put a prompt that the thread itself does not have into the queue, as that of a command."""
+    """Put a prompt into the queue that the thread itself does not have: that of a command."""
     with suppress(AlreadySent):
         queue.queue_prompt(thread.conversation.owner_id, thread.conversation_id, new)
 
 
 def edit_queued(known: SlackMessage, text: str) -> bool:
     """Change what waits in the queue; False where it does not wait there any more."""
-    queued_id = _find_queued(known)
-    if queued_id is None:
-        return False
     conversation = known.thread.conversation
-    queue.edit_queued(conversation.owner, conversation.pk, queued_id, text)
-    return True
+    edit = partial(queue.edit_queued, conversation.owner, conversation.pk, text=text)
+    return _change_queued(known, edit)
 
 
 def edit_sent(known: SlackMessage, text: str, *, holder: str, zone: str) -> AnswerStart | None:
@@ -161,8 +159,8 @@ def delete_taken(known: SlackMessage) -> bool:
     """Delete what the owner deleted there, as `branches.delete_message`, or take it out of the
     queue. Whether a summary rests on it. Refused while something is answered."""
     conversation = known.thread.conversation
-    if (queued_id := _find_queued(known)) is not None:
-        queue.remove_queued(conversation.owner, conversation.pk, queued_id)
+    remove = partial(queue.remove_queued, conversation.owner, conversation.pk)
+    if _change_queued(known, remove):
         return False
     message = find_sent(known)
     if message is None:
@@ -178,9 +176,19 @@ def find_sent(known: SlackMessage) -> Message | None:
     return rows.filter(client_id=known.client_id).first()
 
 
-def _find_queued(known: SlackMessage) -> int | None:
-    waiting = known.thread.conversation.queued_prompts
-    return waiting.filter(client_id=known.client_id).values_list("pk", flat=True).first()
+def _change_queued(known: SlackMessage, change: Callable[[int], None]) -> bool:
+    """Change what waits in the queue; False where it does not, or has just gone out."""
+    waiting = known.thread.conversation.queued_prompts.filter(client_id=known.client_id)
+    queued_id = waiting.values_list("pk", flat=True).first()
+    if queued_id is None:
+        return False
+    try:
+        change(queued_id)
+    except Refused as refusal:
+        if refusal.code != RefusalCode.NOT_QUEUED:
+            raise
+        return False
+    return True
 
 
 def _typed(message: Message) -> str:

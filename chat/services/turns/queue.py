@@ -19,6 +19,7 @@ from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, Message, QueuedPrompt
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit_later, emit_queue_news
+from chat.protocol.frames import MAX_FOCUS
 from chat.queries.queue import PAUSED
 from chat.services.library import attachments
 from chat.services.turns.turns import NewMessage, Prompt, make_prompt
@@ -116,8 +117,10 @@ def edit_queued(
     """Change what a prompt says; its files stay. It may go out again if it had a problem. Refused
     where it has gone out meanwhile (`not_queued`), and as a send is."""
     row = load_queued(owner, conversation_id, queued_id)
-    changed: dict[str, Any] = {"text": sanitise_text(text).strip()}
-    if not row.command:
+    changed: dict[str, Any]
+    if row.command:
+        changed = {"text": _check_focus(text)}
+    else:
         prompt = _prepare(owner, text, list_file_ids(row), pasted)
         changed = {"text": prompt.text, "pasted": prompt.pasted}
     _change(owner, conversation_id, queued_id, problem=None, **changed)
@@ -163,9 +166,9 @@ def pause_queue(conversation_id: UUID, words: str) -> None:
 
 
 def note_problem(queued: QueuedPrompt, refusal: Refused) -> None:
-    """Keep why a prompt could not go out: it waits for its author."""
+    """Keep why a prompt could not go out, as it was read: it waits for its author."""
     with transaction.atomic():
-        row = QueuedPrompt.objects.filter(pk=queued.pk)
+        row = QueuedPrompt.objects.filter(pk=queued.pk, text=queued.text)
         row.update(problem={"code": refusal.code, "message": refusal.message})
         tell_queue(queued.conversation_id)
 
@@ -180,6 +183,14 @@ def _prepare(
     attached = attachments.load_for_sending(owner, files)
     others = [attachments.make_reference(each) for each in attached]
     return make_prompt(text, pasted, others, attached)
+
+
+def _check_focus(text: str) -> str:
+    focus = sanitise_text(text).strip()
+    if len(focus) > MAX_FOCUS:
+        words = gettext("What a summary is to keep can be said in {count:,} characters at most.")
+        raise Refused(RefusalCode.MESSAGE_TOO_LONG, words.format(count=MAX_FOCUS))
+    return focus
 
 
 def _lock(owner: User, conversation_id: UUID) -> Conversation:

@@ -6,14 +6,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
-import structlog
 from django.conf import settings
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from agent.wire.proxies import is_loopback
-
-log = structlog.get_logger(__name__)
+from chat.db.outages import SLACK
 
 # What the library logs of itself below this names whole messages.
 LIBRARY_LOG = logging.getLogger("slack")
@@ -85,7 +83,8 @@ class SlackClient:
         except SlackApiError as error:
             raise self._explain(method, error) from error
         except AWAY as error:
-            raise SlackAway(f"{method}: {type(error).__name__}") from error
+            raise _note_away(f"{method}: {type(error).__name__}") from error
+        SLACK.note_success()
         return dict(response.data) if isinstance(response.data, dict) else {}
 
     def _explain(self, method: str, error: SlackApiError) -> SlackFault:
@@ -101,7 +100,7 @@ class SlackClient:
         if code in TOKEN_ERRORS:
             return TokenRefused(code)
         if not code or code in PASSING or status >= 500:
-            return SlackAway(f"{method}: {code or status or 'no answer'}")
+            return _note_away(f"{method}: {code or status or 'no answer'}")
         return CallRefused(method, code, str(data.get("needed", "")))  # of a missing_scope
 
     async def fetch_file(self, address: str, most: int) -> bytes:
@@ -120,14 +119,14 @@ class SlackClient:
                     raise SlackAway(f"file: {found.status}")
                 if found.status != 200:  # a redirection leads to the page that asks to sign in
                     raise FileRefused(f"status {found.status}")
-                data = await found.content.read(most + 1)
-                while len(data) <= most and (more := await found.content.read(most + 1)):
-                    data += more
+                data = bytearray()
+                async for piece in found.content.iter_any():
+                    data += piece
+                    if len(data) > most:
+                        raise FileRefused("too large")
+                return bytes(data)
         except AWAY as error:
             raise SlackAway(f"file: {type(error).__name__}") from error
-        if len(data) > most:
-            raise FileRefused("too large")
-        return data
 
     async def respond(self, address: str, text: str) -> None:
         """Say something to who gave a command, whether or not the bot is in the channel."""
@@ -146,6 +145,12 @@ class SlackClient:
                     raise CallRefused("response_url", str(answer.status))
         except AWAY as error:
             raise SlackAway(f"response_url: {type(error).__name__}") from error
+
+
+def _note_away(reason: str) -> SlackAway:
+    fault = SlackAway(reason)
+    SLACK.note_failure(fault)
+    return fault
 
 
 def make_web_client(token: str | None = None) -> AsyncWebClient:
@@ -171,10 +176,14 @@ def find_proxy(address: str) -> str | None:
 
 def is_slack_address(address: str) -> bool:
     """Whether it is Slack's, with encryption; or where SLACK_API_URL is, if on this machine."""
-    parts, own = urlsplit(address), urlsplit(settings.SLACK_API_URL)
-    host = (parts.hostname or "").lower()
+    own = urlsplit(settings.SLACK_API_URL)
+    try:
+        parts = urlsplit(address)
+        host, port = (parts.hostname or "").lower(), parts.port
+    except ValueError:
+        return False
     if is_loopback(own.hostname or ""):
-        return (host, parts.port) == (own.hostname, own.port)
+        return (host, port) == (own.hostname, own.port)
     return parts.scheme in ("https", "wss") and (host == "slack.com" or host.endswith(".slack.com"))
 
 

@@ -22,6 +22,7 @@ log = structlog.get_logger(__name__)
 
 LOOK_SECONDS = 1.0
 EXTEND_SECONDS = 3.0
+GREETING_SECONDS = 30.0  # until the socket should be connected
 FORGET_SECONDS = 3_600.0
 AGAIN_SECONDS = 10.0  # after a fault
 REFUSED_AGAIN_SECONDS = 60.0  # after tokens were refused
@@ -82,10 +83,11 @@ class SlackDoor:
             finally:
                 await session.close()
         except TokenRefused as refusal:
-            await _note_problem(REFUSED.format(code=refusal), refusal)
+            SLACK.note_failure(refusal)
+            await in_db(connection.note_problem, REFUSED.format(code=refusal))
             return REFUSED_AGAIN_SECONDS
-        except SlackFault as fault:
-            await _note_problem(AWAY, fault)
+        except SlackFault:
+            await in_db(connection.note_problem, AWAY)
             return AGAIN_SECONDS
 
 
@@ -101,12 +103,14 @@ class _Session:
         self._mirror = Mirror(client, pace)
         self._tasks: list[asyncio.Task[None]] = []
         self._catching_up: asyncio.Task[None] | None = None
+        self._problem: str | None = None  # as it is noted; None: not known
 
     async def run(self) -> float:
         """Look each second at what came and at what is to be posted. Raises TokenRefused."""
         loop = asyncio.get_running_loop()
         self._tasks.append(asyncio.create_task(self._socket.connect()))
-        extended, forget_at = loop.time(), 0.0
+        begun = extended = loop.time()
+        forget_at = 0.0
         while True:
             if loop.time() - extended >= EXTEND_SECONDS:
                 if not await self._extend(loop.time() - extended):
@@ -116,7 +120,8 @@ class _Session:
                 raise TokenRefused(refused)
             if self._socket.greeted.is_set():
                 self._socket.greeted.clear()
-                await self._greet()
+                self._catch_up()
+            await self._note_problem(loop.time() - begun)
             if loop.time() >= forget_at:
                 forget_at = loop.time() + FORGET_SECONDS
                 await in_db(inbox.forget_old)
@@ -128,10 +133,18 @@ class _Session:
         """Whether this process stays the one that is connected, `since` seconds after it was."""
         return since < OVER_AFTER and await in_db(connection.take_lease, self._holder)
 
-    async def _greet(self) -> None:
+    async def _note_problem(self, since: float) -> None:
+        """Whether Slack answers, as the last call has shown, and the socket, which was begun with
+        `since` seconds ago: what was noted before stays until it has had time."""
+        if self._catching_up is None and since < GREETING_SECONDS:
+            return
+        problem = AWAY if SLACK.is_ongoing or self._catching_up is None else ""
+        if problem != self._problem:
+            await in_db(connection.note_problem, problem)
+            self._problem = problem
+
+    def _catch_up(self) -> None:
         """The socket is connected, perhaps again."""
-        SLACK.note_success()
-        await in_db(connection.note_problem, "")
         if self._catching_up:
             self._catching_up.cancel()
         self._catching_up = asyncio.create_task(catch_up(self._client, self._taker))
@@ -157,9 +170,3 @@ async def _introduce(client: SlackClient) -> Identity:
     )
     await in_db(connection.note_team, identity.team, identity.team_name)
     return identity
-
-
-async def _note_problem(words: str, fault: SlackFault) -> None:
-    SLACK.note_failure(fault)
-    if await in_db(connection.note_problem, words):
-        log.error("no connection to slack", reason=str(fault))

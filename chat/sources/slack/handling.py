@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -22,7 +21,7 @@ from chat.live.admission import Sender
 from chat.live.enqueuing import ask_for_rebuild
 from chat.live.runner import runner
 from chat.models import Conversation, Message, SlackEvent, SlackMessage, SlackThread
-from chat.queries.slack import find_known, find_thread, list_waiting
+from chat.queries.slack import find_known, find_thread, list_waiting, list_waiting_places
 from chat.services.library import attachments
 from chat.services.library.file_types import MAX_FILE_BYTES
 from chat.services.slack import inbox, threads
@@ -55,12 +54,9 @@ class Handler:
 
     async def look(self) -> None:
         """Begin with what waits, where nothing is being dealt with yet."""
-        places: dict[str, list[SlackEvent]] = defaultdict(list)
-        for event in await in_db(list_waiting, AT_ONCE):
-            places[event.place].append(event)
-        for place, events in places.items():
+        for place in await in_db(list_waiting_places, AT_ONCE):
             if place not in self._busy:
-                task = asyncio.create_task(self._deal_with_all(events))
+                task = asyncio.create_task(self._deal_with_all(place))
                 self._busy[place] = task
                 task.add_done_callback(partial(self._forget, place))
 
@@ -73,10 +69,10 @@ class Handler:
             task.cancel()
         await asyncio.gather(*self._busy.values(), return_exceptions=True)
 
-    async def _deal_with_all(self, events: Sequence[SlackEvent]) -> None:
-        """In their order. What cannot be said here yet keeps what follows it waiting; a change of
-        something older does not."""
-        for event in events:
+    async def _deal_with_all(self, place: str) -> None:
+        """The events of a place in their order. What cannot be said here yet keeps what follows it
+        waiting; a change of something older does not."""
+        for event in await in_db(list_waiting, place):
             is_change = event.payload.get("kind") in (CHANGED, DELETED)
             if event.not_before and event.not_before > timezone.now():
                 if is_change:
@@ -90,7 +86,8 @@ class Handler:
         try:
             await self._dispatch(event)
         except SlackFault as fault:
-            if not isinstance(fault, CallRefused) and not inbox.is_given_up(event):
+            passes = not isinstance(fault, CallRefused) or fault.code == "missing_scope"
+            if passes and not inbox.is_given_up(event):
                 log.info("slack event waits", reason=str(fault))
                 await in_db(inbox.postpone_event, event, getattr(fault, "seconds", None))
                 return False
@@ -305,11 +302,13 @@ class Handler:
         if answer_at := payload.get("answer_at"):
             await self._client.respond(answer_at, text)
             return
+        if not payload.get("user"):  # a deletion does not always say whose it is
+            return
         try:
             await self._client.call(
                 "chat.postEphemeral",
                 channel=payload["channel"],
-                user=payload.get("user", ""),
+                user=payload["user"],
                 thread_ts=payload["root"],
                 text=text,
             )

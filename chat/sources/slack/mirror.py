@@ -75,8 +75,7 @@ class Mirror:
                 return
             log.warning("thread unlinked: the bot cannot post there", reason=str(fault))
             await in_db(unlink, thread.conversation)
-        except SlackFault as fault:
-            log.info("slack is away", reason=str(fault))
+        except SlackFault:  # the client has noted that Slack is away
             await asyncio.sleep(self._pace.after_fault)
         except Exception:
             log.exception("thread not posted to", thread=thread.pk)

@@ -11,7 +11,6 @@ const DONE = {
   "settings-saved": gettext("Settings saved"),
   "summary-saved": gettext("Summary saved. Every exact value in it was found in the messages."),
   "summary-reverted": gettext("Reverted"),
-  "record-decided": gettext("Saved"),
   "conversation-renamed": gettext("Renamed"),
   "message-left-out": gettext("Left out of the context"),
   "message-put-back": gettext("Put back into the context"),

@@ -231,12 +231,6 @@ export class Composer {
     this.#draw();
   }
 
-  /** A text that the page would lose otherwise. */
-  takeBack(text) {
-    this.draft.write([this.textarea.value, text].filter(Boolean).join("\n\n"));
-    this.#changed();
-  }
-
   /** The server is busy: what this tab sent begins after `before` others. Told every second. */
   waits({ client_id: clientId, before, why }) {
     if (clientId && clientId === this.delivery.pending?.client_id) this.delivery.expectAnswer();

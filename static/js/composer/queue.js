@@ -1,7 +1,7 @@
 // What waits to be sent, above the message box. The list's script and styles come when something waits; what they
 // need of the page goes along with the event that tells of a change.
 
-import { $, announce, make, parse } from "../base/dom.js";
+import { $, make, parse } from "../base/dom.js";
 import { request } from "../base/http.js";
 import { showNotice } from "../base/notice.js";
 import { trackPastes } from "./pastes.js";
@@ -10,9 +10,9 @@ export class Queue {
   #frame = null;
   #script = null;
 
-  /** `send(frame)` → went out?; `onLost(text)`: a change of a prompt that was sent meanwhile. */
-  constructor({ send, onLost }) {
-    this.tools = { send, onLost, announce, request, showNotice, trackPastes };
+  /** `send(frame)` → went out? */
+  constructor(send) {
+    this.tools = { send, request, showNotice, trackPastes };
   }
 
   show(frame) {

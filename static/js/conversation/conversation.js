@@ -79,7 +79,7 @@ export class Conversation {
     this.outline = new Outline({ transcript, url: messagesUrl, go, signal });
     this.toolRows = new ToolRows(transcript);
     this.questions = new Questions({ send });
-    this.queue = new Queue({ send, onLost: (text) => this.composer.takeBack(text) });
+    this.queue = new Queue(send);
     this.topbar = new Topbar({ id: this.id, modelUrl, signal });
     this.gauge = new Gauge({ onCompact: () => openDialog(compactUrl), signal });
     const onLock = (on) => {

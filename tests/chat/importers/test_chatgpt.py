@@ -440,7 +440,7 @@ def test_what_nobody_knows_is_kept_as_it_stands(read_one: ReadOne) -> None:
     odd = say("assistant", kind="hologram", content={"shape": "```duck```"})
     found = read_one(chain(say("user", "a", {"content_type": "smell", "of": "rain"}), odd))
     assert '"of": "rain"' in texts(found)[0][1]
-    assert texts(found)[1][1].startswith("````json\n")
+    assert "````json\n" in texts(found)[1][1]
     assert found.tally.unknown == {"smell": 1, "hologram": 1}
 
 
@@ -474,7 +474,7 @@ def test_marks_of_citations_leave_the_text_and_pages_become_links(read_one: Read
         )
     )
     assert texts(found)[1][1] == (
-        "Ducks swim . Ok\n\n"
+        "Ducks swim . Ok\n\nSources:\n\n"
         "- [All \\[about\\] ducks](<https://ducks.example/a?b=(c)>)\n"
         "- [https://pond.example](<https://pond.example>)"
     )
@@ -493,7 +493,7 @@ def test_citations_of_2023_become_links(read_one: ReadOne) -> None:
     metadata = {"citations": [{"start_ix": 10, "end_ix": 21, "metadata": page}, {"metadata": None}]}
     found = read_one(chain(say("user", "a"), say("assistant", said, metadata=metadata)))
     assert texts(found)[1][1] == (
-        "Ducks swim. He wrote 【so】.\n\n- [Ducks](<https://ducks.example>)"
+        "Ducks swim. He wrote 【so】.\n\nSources:\n\n- [Ducks](<https://ducks.example>)"
     )
     untouched = read_one(chain(say("user", "【11†source】"), say("assistant", "【so】")))
     assert texts(untouched) == [("user", "【11†source】"), ("assistant", "【so】")]

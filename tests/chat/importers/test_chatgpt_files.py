@@ -111,7 +111,7 @@ def test_what_the_export_does_not_hold_is_named(tmp_path: Path) -> None:
     )
     found = Read(tmp_path / "export.zip", export(message, say("assistant", "I see nothing.")))
     assert found.talk.tally.missing == ["plan.pdf", "no id.txt", "file-2"]
-    assert len(found.talk.messages) == 1  # nothing is left of the message but the loss
+    assert found.talk.messages[0].blocks[0]["text"].count("not in the export") == 3
 
 
 def test_a_list_of_names_that_is_broken_is_reported(tmp_path: Path) -> None:

@@ -464,6 +464,14 @@ class TestTheArchive:
         assert {each.reason for each in skipped} == {claude_ai.DRAWN, claude_ai.SAMPLE}
         assert not any(each.candidate for each in skipped)
 
+    def test_one_file_may_hold_all_kinds(self, tmp_path: Path) -> None:
+        project = {"uuid": "p1", "name": "House", "prompt_template": "Be brief."}
+        found = read_files(
+            tmp_path, {"all.json": [conversation(said("m1", "human", "Hi")), project, 7]}
+        )
+        kinds = [type(each) for each in found]
+        assert kinds == [ImportedProject, ImportedConversation, Skipped]
+
     def test_a_manifest_of_links_says_to_download_the_zips(self, tmp_path: Path) -> None:
         manifest = {"files": [{"name": "conversations-000.zip", "url": "https://x.example/1"}]}
         with pytest.raises(UnknownFormat, match="links"):

@@ -12,7 +12,7 @@ from chat.db.threads import in_db
 from chat.live import queue as live_queue
 from chat.live.queue import PromptQueue
 from chat.live.runner import runner
-from chat.models import Message, QueuedPrompt
+from chat.models import Message, ModelProfile, QueuedPrompt
 from chat.services.turns import queue
 from chat.services.turns.queue import AlreadySent
 from chat.services.turns.turns import NewMessage
@@ -283,3 +283,26 @@ async def test_compact_waits_in_the_queue_like_a_message(chat: Chat, worker: obj
     await tab.next("turn.finished", status="completed", kind="answer")
     (compaction,) = await chat.compactions()
     assert (compaction.trigger, compaction.focus) == ("manual", "the photos")
+
+
+async def test_a_compaction_before_an_answer_holds_the_queue_until_the_answer_is_there(
+    chat: Chat, worker: object
+) -> None:
+    # The history fills the small window to the token.
+    await in_db(lambda: ModelProfile.objects.update(tools=False))
+    await chat.start([long_text(number) for number in range(1, 11)])
+    gate = chat.script.stall(then=SUMMARY, when=is_summary)
+    chat.script.reply("Of course.", when=is_chat)
+    chat.script.reply("Later.", when=is_chat)
+    tab = await chat.open()
+    tab.say("And now?")
+    await gate.wait_reached()
+    add(tab, "And then?")
+    await tab.next("queue.changed", count=1)
+    assert [row.text for row in await queued(chat)] == ["And then?"]
+    gate.release()
+    await tab.next("turn.finished", status="completed")
+    await tab.next("turn.finished", status="completed")
+    asked = [each.last_user_text for each in chat.script.requests if is_chat(each)]
+    assert asked == ["And now?", "And then?"]
+    assert [each.error for each in await chat.compactions()] == [""]

@@ -316,6 +316,24 @@ async def test_what_waits_follows_edits_and_deletions_there(
     ]
 
 
+async def test_an_edit_of_what_is_being_answered_happens_afterwards(
+    chat: Chat, slack: SlackServer, door: SlackDoor
+) -> None:
+    gate = chat.script.pause("To the first.", 0)
+    chat.script.reply("To the second.")
+    ts = await link(chat, slack)
+    asked = await slack.write(GENERAL, ADA, "first", ts)
+    await gate.wait_reached()
+    await slack.edit(asked, "second")
+    await eventually(lambda: SlackEvent.objects.filter(done=False, tries__gt=0).exists())
+    gate.release()
+    await said(slack, ts, "To the first.", "To the second.")
+    assert await in_db(list_messages, chat.conversation) == [
+        ("user", "slack", "second"),
+        ("assistant", "web", "To the second."),
+    ]
+
+
 async def test_a_deletion_on_one_side_is_one_on_the_other(
     chat: Chat, slack: SlackServer, door: SlackDoor
 ) -> None:

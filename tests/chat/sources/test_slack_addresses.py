@@ -1,5 +1,6 @@
 """The tokens go to Slack only, and the door is opened only with both."""
 
+import sys
 from io import StringIO
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from chat.sources.slack.client import is_slack_address
+from chat.sources.slack.extra import CannotOpen, make_door
 
 
 @pytest.mark.parametrize(
@@ -22,6 +24,8 @@ from chat.sources.slack.client import is_slack_address
         ("https://slack.com@example.org/a.txt", False),
         ("https://127.0.0.1/a.txt", False),
         ("file:///etc/passwd", False),
+        ("https://[slack.com/a.txt", False),
+        ("https://slack.com:x/a.txt", False),
         ("", False),
     ],
 )
@@ -37,6 +41,20 @@ def test_a_stand_in_is_reached_at_its_own_address_only(settings: Any) -> None:
     assert is_slack_address("ws://127.0.0.1:8123/socket")
     assert not is_slack_address("ws://127.0.0.1:8124/socket")
     assert not is_slack_address("https://files.slack.com/a.txt")
+
+
+def test_tokens_are_not_sent_to_another_api(settings: Any) -> None:
+    settings.SLACK_API_URL = "https://slack.example.org/api/"
+    with pytest.raises(CannotOpen, match="SLACK_API_URL"):
+        make_door()
+
+
+def test_without_its_packages_the_door_says_how_to_get_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "slack_bolt", None)
+    with pytest.raises(CannotOpen, match=r"requirements/slack\.txt"):
+        make_door()
 
 
 @pytest.mark.parametrize("scaled", [True, False])

@@ -1,19 +1,16 @@
 """One thread that is written from the page, the API and Slack is summarised as any other."""
 
-from functools import partial
 from typing import Any
 
 import pytest
 
+from accounts.tokens import SCOPES, issue_token
 from chat.db.threads import in_db
-from chat.live.admission import Sender
-from chat.live.runner import runner
 from chat.models import Message, ModelProfile
-from chat.services.turns.requests import send_message
-from chat.services.turns.turns import NewMessage
 from chat.sources.slack.door import SlackDoor
 from demo.api.recording import RecordedRequest
 from demo.api.script import is_chat, is_summary
+from tests.chat.api.programs import Program
 from tests.chat.sockets import SUMMARY, Chat, Tab, long_text
 from tests.chat.sources.conftest import ADA
 from tests.chat.sources.test_slack import GENERAL, link
@@ -29,23 +26,18 @@ def no_tools(signed_in: object) -> None:
     ModelProfile.objects.update(tools=False)
 
 
-async def say(chat: Chat, slack: SlackServer, tab: Tab, ts: str, door: str, text: str) -> None:
+async def say(
+    chat: Chat, slack: SlackServer, program: Program, tab: Tab, ts: str, door: str, text: str
+) -> None:
     """The user says something through a door, and it is answered."""
     if door == "page":
         tab.say(text)
     elif door == "slack":
         await slack.write(GENERAL, ADA, text, ts)
     else:
-        new = NewMessage(text, client_id=f"api-{text[:12]}", source=Message.Source.API)
-        send = partial(
-            send_message,
-            chat.user,
-            chat.conversation.pk,
-            new,
-            expected_head=None,
-            holder=runner.holder,
-        )
-        await runner.begin(Sender(chat.user.pk), send)
+        path = f"/conversations/{chat.conversation.pk}/messages"
+        sent = await program.post(path, {"text": text, "wait": 0})
+        assert sent.status_code == 202, sent.content
     await tab.next("turn.finished", status="completed")
 
 
@@ -62,13 +54,14 @@ async def test_a_thread_of_three_doors_is_compacted_twice_like_one(
     slack.people[ADA]["tz"] = settings.TIME_ZONE  # as the page's: another zone would be said
     chat.script.reply("Noted.", when=is_chat, always=True)
     chat.script.reply(SUMMARY, when=is_summary, always=True)
+    program = Program(await in_db(issue_token, chat.user, "A program", [*SCOPES], None))
     tab = await chat.open()
     ts = await link(chat, slack)
     number = 0
     while len([c for c in await chat.compactions() if c.status == "completed"]) < 2:
         number += 1
         which = DOORS[number % 3]
-        await say(chat, slack, tab, ts, which, long_text(number).strip())
+        await say(chat, slack, program, tab, ts, which, long_text(number).strip())
         assert number < 40
 
     rows = await in_db(
@@ -93,21 +86,14 @@ async def test_a_thread_of_three_doors_is_compacted_twice_like_one(
     for word in (b"slack", b"Slack", b'"api"'):
         assert word not in answer.raw
 
-    lines = [post.text for post in slack.of_bot(GENERAL) if "Compacted: #" in post.text]
-    await slack.until(
-        lambda: sum("Compacted: #" in post.text for post in slack.of_bot(GENERAL)) == 2
-    )
-    assert len(lines) <= 2
-    asked = [row.text for row in prompts if row.source != "slack"]
-    await slack.until(
-        lambda: (
-            sum(
-                "In Everlong" in m.text or "By the API" in m.text
-                for m in (slack.read_thread(GENERAL, ts))
-            )
-            == len(asked)
-        )
-    )
+    def count(*words: str) -> int:
+        posts = slack.read_thread(GENERAL, ts)
+        return sum(any(word in post.text for word in words) for post in posts)
+
+    asked_elsewhere = sum(row.source != "slack" for row in prompts)
+    await slack.until(lambda: count("Compacted: #") == 2)
+    await slack.until(lambda: count("In Everlong", "By the API") == asked_elsewhere)
+    await slack.until(lambda: count("Noted.") == number)
 
 
 def shape_of(message: dict[str, Any]) -> tuple[str, ...]:

@@ -286,3 +286,36 @@ def test_images_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> No
     for thread in threads:
         thread.join()
     assert most == [1] * 6
+
+
+# --- What was written here once -------------------------------------------------------------------
+
+
+def _written_here(size: tuple[int, int] = (60, 40)) -> bytes:
+    found = images.rewrite_image("a.jpg", picture(size, "JPEG"), owner_id=1)
+    assert found is not None
+    return found[0]
+
+
+def test_a_picture_as_it_is_written_here_is_nothing_but_pixels() -> None:
+    assert images.is_nothing_but_pixels(_written_here())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data + SECRET,
+        lambda data: data.replace(b"\xff\xdb", b"\xff\xfe\x00\x12" + SECRET + b"\xff\xdb", 1),
+        lambda data: data.replace(b"JFIF", b"EXIF", 1),
+        lambda data: data[:-2],
+        lambda data: data[: data.index(b"\xff\xda")],
+    ],
+)
+def test_one_that_holds_anything_else_is_not(change: Callable[[bytes], bytes]) -> None:
+    assert not images.is_nothing_but_pixels(change(_written_here()))
+
+
+def test_nor_is_one_that_is_larger_than_it_would_be_sent() -> None:
+    out = BytesIO()
+    Image.new("RGB", (MAX_EDGE + 1, 8)).save(out, "JPEG", quality=90)
+    assert not images.is_nothing_but_pixels(out.getvalue())

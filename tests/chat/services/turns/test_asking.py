@@ -56,6 +56,7 @@ QUEUES = {
     "live/budget_news.py",  # mail
     "live/enqueuing.py",
     "live/follow_up.py",
+    "live/sweeping.py",  # scheduled prompts go into a conversation's queue, whose turn asks
     "live/waiting.py",
     "tasks.py",
 }
@@ -116,7 +117,7 @@ def suggest_title(talk: Conversation) -> Callable[[], Any]:
 
 
 ASKING = {each.__name__: each for each in (compact, use_pause, rebuild, suggest_title)}
-NOT_ASKING = {"mail_budget"}
+NOT_ASKING = {"mail_schedule", "send_scheduled", "mail_budget"}
 
 
 def test_every_task_is_tried_here() -> None:
