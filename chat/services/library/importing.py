@@ -14,10 +14,10 @@ from django.utils import timezone
 from accounts.models import User
 from agent.messages import plain_text, sanitise_text
 from chat.engine.model_profiles import find_default_name, is_offered
-from chat.importers.records import ImportedConversation, ImportedMessage
+from chat.importers.records import ImportedConversation
 from chat.models import Conversation, MessageOrigin, Origin, Project
 from chat.services.library.conversations import TITLE_LENGTH, make_first_title
-from chat.services.library.importing_messages import AfterWrite, MessageWriter, Stored
+from chat.services.library.importing_messages import AfterWrite, MessageWriter, Stored, is_prompt
 from chat.services.turns.message_changes import change_history
 
 ARRIVING_KEPT = timedelta(days=1)  # for which a half-stored conversation waits to be completed
@@ -34,7 +34,8 @@ def store_conversation(
     after_write: AfterWrite = lambda seconds: None,
 ) -> Stored:
     """Store what of a conversation is not here yet: all of it, or messages that its export has got
-    since. What was said in Everlong is neither changed nor moved.
+    since, and the whole of an answer that had not ended then. What was said in Everlong is neither
+    changed nor moved.
 
     It goes on with `model`; without one, with its own where that is offered, else with the default.
     Blocks, for as long as counting tokens takes.
@@ -97,13 +98,9 @@ def _find_or_create(
 
 def _first_title(conversation: ImportedConversation) -> str:
     """The first line that a person wrote."""
-    asked = (plain_text(m.blocks) for m in conversation.messages if _is_prompt(m))
+    asked = (plain_text(m.blocks) for m in conversation.messages if is_prompt(m))
     titles = (make_first_title(sanitise_text(text)) for text in asked)
     return next(filter(None, titles), "Imported conversation")
-
-
-def _is_prompt(message: ImportedMessage) -> bool:
-    return message.role == "user" and not any(b["type"] == "tool_result" for b in message.blocks)
 
 
 def _align(row: Conversation, path: set[str]) -> None:

@@ -1,6 +1,11 @@
 """Storing the messages of one conversation of an import: those that are not here yet, a few in a
-transaction."""
+transaction.
 
+An export may have been made while an answer was being written. What a later one holds of it is
+stored whole, as another version of that answer.
+"""
+
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -16,7 +21,15 @@ from agent.messages import Block, plain_text, sanitise
 from chat.db.rows import insert_row, read_row
 from chat.engine.model_server import get_counter
 from chat.importers.records import ImportedConversation, ImportedFile, ImportedMessage
-from chat.models import Attachment, Conversation, Message, MessageOrigin, SearchEntry, Turn
+from chat.models import (
+    Attachment,
+    Compaction,
+    Conversation,
+    Message,
+    MessageOrigin,
+    SearchEntry,
+    Turn,
+)
 from chat.services.library import attachments, search_index
 from chat.services.library.import_files import FileLost, keep_file
 from chat.services.turns.message_changes import change_history
@@ -56,7 +69,8 @@ class _Place:
 
 @dataclass(slots=True)
 class _New:
-    """A message that waits for the next transaction, with its search entry."""
+    """A message that waits for the next transaction, with its search entry. `earlier`: the message
+    here of which it is a later version."""
 
     origins: Sequence[str]
     row: Message
@@ -66,6 +80,7 @@ class _New:
     entry: dict[str, Any] | None
     is_on_path: bool
     error: str
+    earlier: int | None
 
 
 class MessageWriter:
@@ -88,7 +103,8 @@ class MessageWriter:
         self._messages = conversation.messages
         self._by_origin = {message.origin: message for message in conversation.messages}
         self.path = self._find_path(conversation.leaf)
-        self._places, self._deleted = self._load_places()
+        self._places, self._deleted, self._ends = self._load_places()
+        self._earlier = self._find_earlier()
         self._head = self._find_head()
         self._goes_on = is_new or self._follows_head()
         self._batch: list[_New] = []
@@ -121,13 +137,33 @@ class MessageWriter:
             current = message.parent
         return path
 
-    def _load_places(self) -> tuple[dict[str, _Place], set[str]]:
-        """Where the known messages are, and the origins of those that were deleted here."""
+    def _load_places(self) -> tuple[dict[str, _Place], set[str], set[int | None]]:
+        """Where the known messages are, the origins of those that were deleted here, and the
+        messages that nothing of an import stands on."""
         known = MessageOrigin.objects.filter(conversation=self._row)
         here = known.filter(message__isnull=False)
-        rows = here.values_list("origin", "message", "message__position")
-        places = {origin: _Place(pk, position) for origin, pk, position in rows}
-        return places, set(known.filter(message=None).values_list("origin", flat=True))
+        rows = here.values_list("origin", "message", "message__position", "message__parent")
+        places, parents = {}, set()
+        for origin, pk, position, parent in rows:
+            places[origin] = _Place(pk, position)
+            parents.add(parent)
+        deleted = set(known.filter(message=None).values_list("origin", flat=True))
+        return places, deleted, {place.pk for place in places.values()} - parents
+
+    def _find_earlier(self) -> dict[str, int]:
+        """Of each answer that had not ended when it was stored, and says more now: its message
+        here."""
+        earlier = {}
+        for message in self._messages:
+            origins = _origins(message)
+            stored = {self._places[each].pk for each in origins if each in self._places}
+            pk = next(iter(stored), None)
+            if pk not in self._ends or len(stored) > 1 or not self._deleted.isdisjoint(origins):
+                continue
+            blocks = Message.objects.filter(pk=pk).values_list("blocks", flat=True).first()
+            if pk and not is_prompt(message) and _says_more(message.blocks, blocks or []):
+                earlier[message.origin] = pk
+        return earlier
 
     def _find_head(self) -> int | None:
         """The last message of the branch that is shown here."""
@@ -139,10 +175,15 @@ class MessageWriter:
         since, so what is new there can be shown."""
         new = (m for m in self._messages if m.origin in self.path and not self._is_known(m))
         first = next(new, None)
+        if first and (earlier := self._earlier.get(first.origin)):
+            is_summarised = Compaction.objects.filter(conversation=self._row, through=earlier)
+            return earlier == self._head and not is_summarised.exists()
         parent = self._find_parent(first) if first else None
         return parent is not None and parent.pk == self._head
 
     def _is_known(self, message: ImportedMessage) -> bool:
+        if message.origin in self._earlier:
+            return False
         return any(each in self._places or each in self._deleted for each in _origins(message))
 
     def _find_parent(self, message: ImportedMessage) -> _Place | None:
@@ -191,7 +232,10 @@ class MessageWriter:
         self._places |= dict.fromkeys(origins, place)
         entry = search_index.build_entry(self._owner.pk, row)
         on_path = message.origin in self.path
-        self._batch.append(_New(origins, row, place, parent, files, entry, on_path, message.error))
+        earlier = self._earlier.get(message.origin)
+        self._batch.append(
+            _New(origins, row, place, parent, files, entry, on_path, message.error, earlier)
+        )
         self._characters += len(row.text)
 
     def _keep_files(self, files: Sequence[ImportedFile]) -> tuple[list[Attachment], list[str]]:
@@ -247,6 +291,8 @@ class MessageWriter:
             row.turn = self._make_turn(row, new.error)
             insert_row(row.turn, as_given=("created_at",))
             row.turn_id = row.turn.pk
+        if row.active and new.earlier:
+            Message.objects.filter(pk=new.earlier).update(active=False)
         insert_row(row, as_given=("created_at",))
         new.place.pk = row.pk
         if row.active:
@@ -282,6 +328,8 @@ class MessageWriter:
                 MessageOrigin(conversation=self._row, origin=each, message_id=pk)
                 for each in new.origins
             ]
+            if new.earlier:
+                MessageOrigin.objects.filter(message=new.earlier).update(message=pk)
         SearchEntry.objects.bulk_create(entries)
         link.objects.bulk_create(links)
         MessageOrigin.objects.bulk_create(origins, ignore_conflicts=True)
@@ -289,3 +337,13 @@ class MessageWriter:
 
 def _origins(message: ImportedMessage) -> list[str]:
     return list(dict.fromkeys([message.origin, *message.origins]))
+
+
+def is_prompt(message: ImportedMessage) -> bool:
+    return message.role == "user" and not any(b["type"] == "tool_result" for b in message.blocks)
+
+
+def _says_more(blocks: Sequence[Block], stored: Sequence[Block]) -> bool:
+    """Whether blocks of an export are more than what was stored of them, files aside."""
+    own = [block for block in stored if block["type"] not in ("image", "document")]
+    return len(json.dumps(sanitise(blocks))) > len(json.dumps(own))

@@ -152,6 +152,68 @@ def test_where_everlong_has_gone_on_new_messages_stand_beside(user: User) -> Non
     assert new.parent.text == "text of a2"
 
 
+HALF = [*STRAIGHT[:3], message("a2", "u2", "It is", after=3, status="interrupted")]
+SEARCH = {"type": "tool_use", "id": "call-9", "name": "search", "input": {}}
+FOUND = {"type": "tool_result", "tool_use_id": "call-9", "content": "a page"}
+WHOLE = [
+    *STRAIGHT[:3],
+    message("a2", "u2", blocks=[{"type": "text", "text": "It is a page."}, SEARCH], after=3),
+    message("u2-results", "a2", blocks=[FOUND], after=4),
+    message("a2/3", "u2-results", "That one.", after=5, origins=["a2/3", "a2/node"]),
+]
+
+
+def test_an_answer_that_was_exported_half_is_whole_after_the_next_export(user: User) -> None:
+    store(user, talk(HALF))
+    stored = store(user, talk(WHOLE))
+    assert (stored.added, stored.known, stored.beside) == (3, 3, 0)
+    assert shown() == ["u1", "a1", "u2", "It is a page.\n\n[search {}]", "a page", "That one."]
+    half = Message.objects.get(text="It is")
+    assert (half.active, half.parent and half.parent.text) == (False, "text of u2"), "a version"
+    state = load_state(Conversation.objects.get().pk)
+    assert not find_violations(assemble(state.context).body())
+    assert store(user, talk(WHOLE)).added == store(user, talk(HALF)).added == 0
+
+
+def test_a_node_more_in_the_same_answer_is_a_new_version_of_it(user: User) -> None:
+    store(user, talk(WHOLE))
+    blocks = [{"type": "text", "text": text} for text in ("That one.", "Or not.")]
+    last = message("a2/3", "u2-results", blocks=blocks, origins=["a2/3", "a2/node", "a2/next"])
+    longer = [*WHOLE[:-1], last]
+    assert store(user, talk(longer)).added == 1
+    assert "Or not." in shown()[-1]
+    assert store(user, talk(longer)).added == 0
+
+
+def test_half_an_answer_that_was_gone_on_with_here_stays(user: User) -> None:
+    store(user, talk(HALF))
+    add_messages(Conversation.objects.get(), ["go on", "As you like."])
+    stored = store(user, talk(WHOLE))
+    assert (stored.added, stored.beside) == (3, 3)
+    assert shown() == ["u1", "a1", "u2", "It is", "go on", "As you like."]
+
+
+def test_half_an_answer_that_was_deleted_here_does_not_come_back(user: User) -> None:
+    store(user, talk(HALF))
+    Message.objects.get(text="It is").delete()
+    store(user, talk(WHOLE[:4]))
+    assert shown() == ["u1", "a1", "u2"]
+
+
+def test_an_import_that_was_cut_in_half_an_answer_is_completed_by_a_newer_export(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing_messages, "BATCH_MESSAGES", 4)
+
+    def cut(seconds: float) -> None:
+        raise Cut
+
+    with pytest.raises(Cut):
+        store(user, talk(HALF), after_write=cut)
+    assert store(user, talk(WHOLE)).is_new
+    assert shown() == ["u1", "a1", "u2", "It is a page.\n\n[search {}]", "a page", "That one."]
+
+
 def test_an_answer_that_is_being_written_is_not_disturbed(user: User) -> None:
     store(user, talk(STRAIGHT))
     make_turn(Conversation.objects.get())
