@@ -207,7 +207,7 @@ def _read_part(part: Any, tally: Tally) -> str:
         if frames := raw.get("frames_asset_pointers"):
             tally.dropped[VIDEO] += len(frames) if isinstance(frames, list) else 1
         return ""
-    if kind.endswith("asset_pointer"):
+    if kind.endswith("asset_pointer") or "asset_pointer" in raw:  # without a type until 2024
         return ""
     if isinstance(raw.get("text"), str):
         return as_text(raw["text"])

@@ -89,6 +89,7 @@ def read_conversation(name: str, element: Mapping[str, Any]) -> ImportedConversa
     tally = Tally()
     begun = read_time(element.get("created_at")) or read_time(chat.get("timestamp"))
     models = [each for each in as_list(chat.get("models")) if isinstance(each, str)]
+    only_model = models[0] if len(models) == 1 else ""
     system = [as_text(chat.get("system"))]
 
     def read_node(node: Node[Entry]) -> list[ImportedMessage]:
@@ -99,7 +100,7 @@ def read_conversation(name: str, element: Mapping[str, Any]) -> ImportedConversa
                 read_prompt(message, entry, tally)
                 messages = [message] if message.blocks or message.files else []
             case "assistant":
-                message.model = as_text(entry.get("model"))
+                message.model = as_text(entry.get("model")) or only_model
                 message.stop_reason = "end_turn"
                 messages = read_answer(message, entry, tally)
             case "system":

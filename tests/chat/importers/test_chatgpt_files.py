@@ -55,6 +55,13 @@ def test_files_of_the_classic_export_are_found_by_the_id_in_their_names(tmp_path
     assert found.talk.tally.missing == []
 
 
+def test_a_picture_of_2023_is_a_part_without_a_type(tmp_path: Path) -> None:
+    part = {"asset_pointer": "file-service://file-Old7", "size_bytes": 9, "width": 3, "height": 3}
+    found = Read(tmp_path / "export.zip", export(attached(parts=(part, "Look"))))
+    assert [block["text"] for block in found.talk.messages[0].blocks] == ["Look"]
+    assert not found.talk.tally.unknown
+
+
 def test_files_of_2026_are_named_in_lists_beside_them(tmp_path: Path) -> None:
     message = attached(
         parts=(
