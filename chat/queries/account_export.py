@@ -15,7 +15,6 @@ from chat.importers.everlong_records import ProposalRecord
 from chat.models import (
     Attachment,
     Conversation,
-    ImportFile,
     ImportJob,
     ImportOffer,
     Memory,
@@ -42,10 +41,10 @@ CONTENTS = {
     "account.json": "the account, its settings, and the ways in, without secrets",
     "memory.json": "what is remembered of the person, and proposals that wait",
     "readings.json": "who has read something of it in the administration, and why",
-    "kept.json": "by which links conversations were shown to others, which of them are held from "
-    "deletion, and what is scheduled: an import makes none of it",
+    "kept.json": "what an import does not take: links by which conversations were shown to others, "
+    "those to threads of Slack, which conversations are held from deletion, prompts that come by "
+    "themselves, reports of imports, and what these offered",
     "queued.json": "what waits to be sent: an import sends nothing",
-    "imports.json": "what was imported, with the reports, and what of it waits for a decision",
     "model_calls.jsonl": "each request to a model that the person pays for; dollars as text: an "
     "import books none",
     "files.json": "the files of messages: name, type, and which messages have them",
@@ -65,7 +64,6 @@ async def export_account(user: User) -> AsyncIterator[bytes]:
         archive.add_json("readings.json", await in_db(list_readings, user))
         archive.add_json("kept.json", await in_db(_read_kept, user))
         archive.add_json("queued.json", await in_db(_read_queued, user))
-        archive.add_json("imports.json", await in_db(_read_imports, user))
         async for data in archive.write("model_calls.jsonl", _list_calls(user)):
             yield data
         writer = ConversationArchive(archive)
@@ -107,11 +105,15 @@ def _read_kept(user: User) -> dict[str, Any]:
     slack = threads.values("conversation", "team", "channel", "channel_name", "ts", "linked_at")
     scheduled = ScheduledPrompt.objects.filter(conversation__in=rows).order_by("pk")
     names = ("conversation", "text", "repeat", "first_date", "time", "time_zone", "pause")
+    imports = ImportJob.objects.filter(owner=user).order_by("created_at")
+    offers = ImportOffer.objects.filter(job__owner=user).order_by("pk")
     return {
         "shares": list(shares.values(*about)),
         "held": list(held),
         "slack": list(slack),
         "scheduled": list(scheduled.values(*names)),
+        "imports": list(imports.values("status", "report", "error", "created_at")),
+        "offers": list(offers.values("kind", "text", "project", "accepted")),
     }
 
 
@@ -126,19 +128,6 @@ def _read_queued(user: User) -> list[dict[str, Any]]:
         row | {"files": files[row["id"]]}
         for row in rows.values(*names, "send_now", "problem", "created_at")
     ]
-
-
-def _read_imports(user: User) -> list[dict[str, Any]]:
-    names = ("id", "status", "bytes_total", "report", "error", "created_at", "finished_at")
-    jobs = ImportJob.objects.filter(owner=user).order_by("created_at")
-    rows = {row["id"]: row | {"files": [], "offers": []} for row in jobs.values(*names)}
-    files = ImportFile.objects.filter(job__in=rows).order_by("pk")
-    for row in files.values("job", "name", "size"):
-        rows[row.pop("job")]["files"].append(row)
-    offers = ImportOffer.objects.filter(job__in=rows).order_by("pk")
-    for row in offers.values("job", "kind", "text", "project", "accepted"):
-        rows[row.pop("job")]["offers"].append(row)
-    return list(rows.values())
 
 
 async def _list_calls(user: User) -> AsyncIterator[str]:
