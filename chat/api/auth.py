@@ -74,7 +74,7 @@ def let_in(request: HttpRequest, scope: str) -> User:
     return found.user
 
 
-def _find(token: str, scope: str) -> Any:
+def _find(token: str, scope: str) -> tokens.AccessToken:
     found = tokens.find_token(token) if token else None
     if found is None or is_missed_by(found.user):
         raise bad_token()

@@ -129,7 +129,7 @@ def read_refusal(refusal: Refused) -> ApiError:
 
 def handle_errors(api: NinjaAPI) -> None:
     """Have the API answer every exception of its views in the one form."""
-    handlers: Mapping[type[BaseException], Callable[[Any], HttpResponse]] = {
+    handlers: Mapping[type[Exception], Callable[[Any], HttpResponse]] = {
         ApiError: respond,
         Refused: lambda refusal: respond(read_refusal(refusal)),
         ObjectDoesNotExist: lambda _: respond(not_found()),

@@ -7,7 +7,7 @@ lose events. So the row decides what the text is.
 
 import json
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from time import monotonic
@@ -108,7 +108,7 @@ class TurnStream:
 
     # --- What happens -----------------------------------------------------------------------------
 
-    async def follow(self) -> AsyncIterator[StreamEvent | None]:
+    async def follow(self) -> AsyncGenerator[StreamEvent | None, None]:
         """All events to the end of the turn; None after some seconds of silence. Raises ApiError
         where the token is no longer good, and Turn.DoesNotExist."""
         self._ear.is_used = True

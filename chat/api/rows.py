@@ -13,7 +13,6 @@ from chat.api.schemas import (
     ModelOut,
     ProblemOut,
     QueuedOut,
-    TurnErrorOut,
     TurnOut,
 )
 from chat.errors import translate_error
@@ -56,23 +55,18 @@ def as_message(row: Message) -> MessageOut:
 def as_turn(turn: Turn, messages: Sequence[Message]) -> TurnOut:
     """`messages`: the turn's own, in order."""
     answers = [row for row in messages if row.role == Message.Role.ASSISTANT]
-    error = translate_error(turn.error)
-    return TurnOut(
-        id=turn.pk,
-        kind=turn.kind,
-        status=turn.status,
-        error=error
-        and TurnErrorOut(
-            code=error["code"],
-            message=error["message"],
-            retryable=bool(error.get("retryable")),
-        ),
-        notice=turn.notice_text,
-        prompt=_find_prompt(messages),
-        message=as_message(answers[-1]) if answers else None,
-        created_at=turn.created_at,
-        finished_at=turn.finished_at,
-    )
+    told = {
+        "id": turn.pk,
+        "kind": turn.kind,
+        "status": turn.status,
+        "error": translate_error(turn.error) or None,
+        "notice": turn.notice_text,
+        "prompt": _find_prompt(messages),
+        "message": as_message(answers[-1]) if answers else None,
+        "created_at": turn.created_at,
+        "finished_at": turn.finished_at,
+    }
+    return TurnOut.model_validate(told)
 
 
 def _find_prompt(messages: Sequence[Message]) -> int | None:
@@ -87,17 +81,21 @@ def _find_prompt(messages: Sequence[Message]) -> int | None:
 
 
 def as_queued(row: QueuedPrompt) -> QueuedOut:
-    problem = translate_error(row.problem)
     return QueuedOut(
         id=row.pk,
         text=row.text,
         command=row.command,
         source=row.source,
         send_now=row.send_now,
-        problem=problem and ProblemOut(code=problem["code"], message=problem["message"]),
+        problem=_describe_problem(row.problem),
         files=[as_file(each) for each in row.attachments.all()],
         created_at=row.created_at,
     )
+
+
+def _describe_problem(problem: dict[str, Any] | None) -> ProblemOut | None:
+    translated = translate_error(problem)
+    return ProblemOut(**translated) if translated else None
 
 
 def as_conversation(row: Conversation) -> ConversationOut:

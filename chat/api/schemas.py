@@ -100,7 +100,7 @@ class MessagesOut(Schema):
 class TurnErrorOut(Schema):
     code: str
     message: str
-    retryable: bool
+    retryable: bool = Field(False, description="Whether another try may succeed.")
 
 
 class TurnOut(Schema):

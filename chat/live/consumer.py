@@ -27,8 +27,9 @@ from chat.errors import RefusalCode, Refused
 from chat.live import consent, queue_frames, snapshot
 from chat.live.admission import Sender
 from chat.live.outbox import Outbox
-from chat.live.peers import decide_elsewhere, stop_elsewhere
+from chat.live.peers import decide_elsewhere
 from chat.live.runner import runner
+from chat.live.stopping import stop_turns
 from chat.models import Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import EVERYBODY, SESSION_DOUBT, conversation_group, user_group
@@ -333,15 +334,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return replace(from_rows.message_created(rows.get(client_id=client_id)), html="")
 
     async def _stop(self) -> None:
-        if live := runner.find_live(self.conversation_id):
-            runner.stop(live)
-            return
-        turn = await in_db(
-            Turn.objects.filter(conversation=self.conversation_id, status__in=Turn.ACTIVE).first
-        )
-        if turn is None:
+        if not await stop_turns([self.conversation_id]):
             raise Refused(RefusalCode.NOTHING_TO_STOP, gettext("No answer is being written."))
-        await stop_elsewhere(turn)
 
     async def _decide(self, frame: DecideCall) -> None:
         live = runner.find_live(self.conversation_id)

@@ -12,13 +12,14 @@ from chat.models import Turn
 async def stop_turns(conversation_ids: Collection[UUID]) -> int:
     """Stop what is being written in conversations, and keep the text; how many turns that were.
     They end in a moment."""
-    count = 0
-    for pk in conversation_ids:
-        if live := runner.find_live(pk):
-            runner.stop(live)
-            count += 1
-    active = Turn.objects.filter(conversation__in=conversation_ids, status__in=Turn.ACTIVE)
-    for turn in await in_db(list, active.exclude(holder=runner.holder)):
+    here = [live for pk in conversation_ids if (live := runner.find_live(pk))]
+    for live in here:
+        runner.stop(live)
+    others = set(conversation_ids) - {live.conversation_id for live in here}
+    if not others:
+        return len(here)
+    active = Turn.objects.filter(conversation__in=others, status__in=Turn.ACTIVE)
+    elsewhere = await in_db(list, active)
+    for turn in elsewhere:
         await stop_elsewhere(turn)
-        count += 1
-    return count
+    return len(here) + len(elsewhere)

@@ -12,9 +12,8 @@ from accounts.models import User
 from agent.messages import sanitise_text
 from chat.db.threads import in_db
 from chat.engine.projects import LISTED, find_projects
-from chat.live.peers import stop_elsewhere
-from chat.live.runner import runner
-from chat.models import Conversation, Turn
+from chat.live.stopping import stop_turns
+from chat.models import Conversation
 from chat.services.library import conversations, projects
 from chat.services.people import retention
 from chat.web import transcript
@@ -133,10 +132,5 @@ def _move(user: User, ids: list[UUID], given: str) -> dict[UUID | None, list[UUI
 async def _discard(user: User, ids: list[UUID]) -> int:
     """Delete for now; how many. Answers that are being written there stop, and keep their text."""
     deleted = await in_db(conversations.discard_conversations, user, ids)
-    for pk in deleted:
-        if live := runner.find_live(pk):
-            runner.stop(live)
-    active = Turn.objects.filter(conversation__in=deleted, status__in=Turn.ACTIVE)
-    for turn in await in_db(list, active.exclude(holder=runner.holder)):
-        await stop_elsewhere(turn)
+    await stop_turns(deleted)
     return len(deleted)
