@@ -64,6 +64,7 @@ def store_dialogue(dialogue: Dialogue) -> Any:
     ]
     dialogue_there = ImportedConversation("dialogue", messages, title=dialogue.dataset)
     stored = store_conversation(user, "recall", dialogue_there)
+    assert stored.conversation_id
     return Scope(stored.conversation_id, user.pk)
 
 

@@ -53,7 +53,7 @@ def list_groups(totals: Mapping[str, Any]) -> list[tuple[str, Mapping[str, int]]
 
 
 def explain_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry with its `outcome` and `notes` in words."""
+    """An entry with its `name`, `outcome` and `notes` in words."""
     notes = [gettext(entry["reason"])] if entry.get("reason") else []
     if beside := entry.get("beside"):
         words = gettext("{count} on a branch that is not shown: it was gone on with here")
@@ -63,7 +63,9 @@ def explain_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     notes += entry.get("lost", [])[:NAMES]
     dropped = entry.get("dropped", {})
     notes += [f"{gettext(reason)}: {count}" for reason, count in dropped.items()]
-    return {**entry, "outcome": OUTCOMES.get(entry["state"], entry["state"]), "notes": notes}
+    name = entry.get("title") or entry.get("origin") or gettext("Untitled")
+    outcome = OUTCOMES.get(entry["state"], entry["state"])
+    return {**entry, "name": name, "outcome": outcome, "notes": notes}
 
 
 def _join(names: Sequence[str]) -> str:

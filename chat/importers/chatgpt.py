@@ -90,7 +90,7 @@ def _read_conversation(
     updated = read_time(element.get("update_time"))
     model = as_text(element.get("default_model_slug"))
     tally = Tally()
-    raw = Tree(_list_nodes(element["mapping"], tally), begun=created or updated)
+    raw = Tree(_take_nodes(as_object(element["mapping"]), tally), begun=created or updated)
     content = Content(files, tally, model)
     parts: dict[str, Part] = {}
     for node in raw.nodes.values():
@@ -131,8 +131,10 @@ def _read_conversation(
     )
 
 
-def _list_nodes(mapping: Mapping[str, Any], tally: Tally) -> Iterator[Node[Mapping[str, Any]]]:
-    for identity, raw in mapping.items():
+def _take_nodes(mapping: dict[str, Any], tally: Tally) -> Iterator[Node[Mapping[str, Any]]]:
+    """The nodes, which leave the mapping: a large one is not kept until the next one is read."""
+    for identity in list(mapping):
+        raw = mapping.pop(identity)
         if not isinstance(raw, Mapping):
             tally.dropped[NO_NODE] += 1
             continue

@@ -7,6 +7,7 @@ themselves. What a browser extension saved as one object is read too, and may na
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from textwrap import wrap
 from typing import Any
 
 from django.utils.translation import gettext_noop
@@ -21,7 +22,7 @@ from chat.importers.claude_ai_messages import (
     read_prompt,
 )
 from chat.importers.content import as_list, as_object, as_text, text_file
-from chat.importers.elements import find_members, read_elements
+from chat.importers.elements import NOT_AN_OBJECT, find_members, read_elements
 from chat.importers.records import (
     Imported,
     ImportedConversation,
@@ -115,7 +116,7 @@ def read_conversation(name: str, element: Mapping[str, Any]) -> ImportedConversa
     tally = Tally()
     begun = read_time(element.get("created_at"))
     model = as_text(element.get("model"))
-    tree = _read_tree(entries, begun)
+    tree = _read_tree(entries, begun, tally)
     files = _play_artifacts(tree, tally)
 
     def read_node(node: Node[Entry]) -> list[ImportedMessage]:
@@ -160,10 +161,12 @@ def read_conversation(name: str, element: Mapping[str, Any]) -> ImportedConversa
     )
 
 
-def _read_tree(entries: Sequence[Any], begun: datetime | None) -> Tree[Entry]:
+def _read_tree(entries: Sequence[Any], begun: datetime | None, tally: Tally) -> Tree[Entry]:
     """The messages by their parents; one that names none stands after the one before it in the
     file."""
     known = [entry for entry in entries if isinstance(entry, dict)]
+    if len(known) < len(entries):
+        tally.dropped[NOT_AN_OBJECT] += len(entries) - len(known)
     places = [entry.get("index") for entry in known]
     if all(isinstance(place, int) for place in places):
         known.sort(key=lambda entry: entry["index"])
@@ -179,7 +182,7 @@ def _read_tree(entries: Sequence[Any], begun: datetime | None) -> Tree[Entry]:
 
 
 def _play_artifacts(tree: Tree[Entry], tally: Tally) -> Files:
-    artifacts = Artifacts()
+    artifacts = Artifacts(tree.count_children())
     for node in tree.nodes.values():
         artifacts.follow(node.id, node.parent, list_calls(read_parts(node.value)))
     files = artifacts.finish()
@@ -228,7 +231,9 @@ def _list_facts(memory: str) -> Iterator[str]:
         if len(text) <= MOST_OF_A_FACT:
             yield text
         else:
-            yield from _join_sentences(re.split(r"(?<=[.!?])\s+", text))
+            sentences = re.split(r"(?<=[.!?])\s+", text)
+            short = (each for sentence in sentences for each in wrap(sentence, MOST_OF_A_FACT))
+            yield from _join_sentences(short)
 
 
 def _join_sentences(sentences: Iterable[str]) -> Iterator[str]:
@@ -238,6 +243,6 @@ def _join_sentences(sentences: Iterable[str]) -> Iterator[str]:
         if text and len(text) + 1 + len(sentence) > MOST_OF_A_FACT:
             yield text
             text = ""
-        text = f"{text} {sentence}".strip()[:MOST_OF_A_FACT]
+        text = f"{text} {sentence}".strip()
     if text:
         yield text

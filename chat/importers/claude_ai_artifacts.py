@@ -13,6 +13,7 @@ from chat.importers.records import ImportedFile
 Place = tuple[str, int]  # the id of a message, and which of its parts
 UNPLAYED = "a change of an artifact that does not fit its text"
 MOST_TEXT = 20_000_000  # characters of one artifact: changes of changes can grow without end
+MOST_WORK = 2 * 10**9  # characters that are looked through in one conversation: some seconds
 
 ENDINGS = {
     "text/markdown": ".md",
@@ -81,21 +82,23 @@ class _Version:
 
 
 class Artifacts:
-    """The artifacts of one conversation. Only changes are held, not the text after each."""
+    """The artifacts of one conversation. Only changes are held, not the text after each; and what
+    there is after a message, only until all that follow it have come. `children` says of each
+    message how many these are."""
 
-    def __init__(self) -> None:
-        self._states: dict[str | None, dict[str, _Version]] = {}
-        self._parents: set[str | None] = set()
-        self._misfits: set[int] = set()
+    def __init__(self, children: Mapping[str, int]) -> None:
+        self._awaited = dict(children)
+        self._states: dict[str, dict[str, _Version]] = {}
+        self._last: set[_Version] = set()
+        self._misfits: set[_Version] = set()
+        self._work = 0
 
     def follow(
         self, origin: str, parent: str | None, calls: Iterable[tuple[int, str, Any]]
     ) -> None:
         """What a message did: each call as (which part, the tool's name, its input). A message
         follows its parent."""
-        self._parents.add(parent)
-        before = self._states.get(parent, {})
-        state = before
+        before = state = self._take_state(parent)
         for part, name, given in calls:
             change = _read_change(name, given)
             if change is None:
@@ -104,14 +107,22 @@ class Artifacts:
                 state = dict(before)
             version = _Version((origin, part), change, state.get(change.artifact))
             state[change.artifact] = version
-        self._states[origin] = state
+        if origin in self._awaited:
+            self._states[origin] = state
+        else:  # a branch ends here
+            self._last.update(state.values())
+
+    def _take_state(self, parent: str | None) -> dict[str, _Version]:
+        """What there is after a message; the last that follows it takes it away."""
+        if parent is None:
+            return {}
+        self._awaited[parent] -= 1
+        return self._states[parent] if self._awaited[parent] else self._states.pop(parent)
 
     def finish(self) -> dict[Place, list[ImportedFile]]:
         """The last state of each artifact on each branch, by the call that made it."""
-        leaves = [state for origin, state in self._states.items() if origin not in self._parents]
-        last = {id(version): version for state in leaves for version in state.values()}
         files: dict[Place, list[ImportedFile]] = {}
-        for version in last.values():
+        for version in sorted(self._last, key=lambda each: each.place):
             text = self._play(version)
             if text is not None:
                 files.setdefault(version.place, []).append(text_file(version.name(), text))
@@ -126,14 +137,19 @@ class Artifacts:
         text: str | None = None
         for each in version.lineage():
             change = each.change
+            self._work += len(text or "")
             if change.text is not None:
                 text = change.text
-            elif text is None or not change.old or change.old not in text:
-                self._misfits.add(id(each))
-            elif len(text) + len(change.new) <= MOST_TEXT:
-                text = text.replace(change.old, change.new, 1)
+            elif (
+                text is None
+                or self._work > MOST_WORK
+                or len(text) + len(change.new) > MOST_TEXT
+                or not change.old
+                or change.old not in text
+            ):
+                self._misfits.add(each)
             else:
-                self._misfits.add(id(each))
+                text = text.replace(change.old, change.new, 1)
         return text
 
 

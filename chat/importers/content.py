@@ -62,7 +62,7 @@ def unknown_part(tally: Tally, kind: Any, part: Any) -> str:
 
 def fence(text: str, language: str = "") -> str:
     """A text as a block of code, with a fence that is longer than any in it."""
-    marks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
+    marks = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
     return f"{marks}{language}\n{text.rstrip()}\n{marks}"
 
 

@@ -183,6 +183,14 @@ class OwnDocument:
         """Its name, for a report."""
         return str(self.head.get("title") or self.head.get("name") or self.member.label)[:200]
 
+    def _read_lists(self, *names: str) -> Iterator[tuple[str, Any]]:
+        """The elements of its lists, each with the list's name. Refused where it breaks off: other
+        documents of the archive may be whole."""
+        try:
+            yield from islice(_read_document(self.archive, self.member, names), 1, None)
+        except BrokenArchive as broken:
+            raise Refused(RefusalCode.FILE_DAMAGED, str(broken)) from broken
+
     def open_file(self, file: FileRecord) -> BinaryIO | None:
         """The bytes of a file that it names; None where the archive does not have them."""
         if file.data is not None:
@@ -206,14 +214,13 @@ class OwnConversation(OwnDocument):
         return check(ConversationRecord, self.head, gettext("the conversation"))
 
     def read_files(self) -> Iterator[FileRecord]:
-        for _, element in islice(_read_document(self.archive, self.member, ["files"]), 1, None):
+        for _, element in self._read_lists("files"):
             yield check(FileRecord, element, gettext("a file"))
 
     def read_history(self) -> Iterator[TurnRecord | MessageRecord | VersionRecord]:
         """Turns, messages in the order of their numbers, versions of the summary."""
-        elements = _read_document(self.archive, self.member, ["turns", "messages", "versions"])
         depths: dict[Any, int] = {}
-        for name, element in islice(elements, 1, None):
+        for name, element in self._read_lists("turns", "messages", "versions"):
             if name == "turns":
                 yield check(TurnRecord, element, gettext("a turn"))
             elif name == "messages":
@@ -230,9 +237,7 @@ class OwnProject(OwnDocument):
     KIND = "project"
 
     def load(self) -> ProjectRecord:
-        files = [
-            each for name, each in _read_document(self.archive, self.member, ["files"]) if name
-        ]
+        files = [element for _, element in self._read_lists("files")]
         return check(ProjectRecord, {**self.head, "files": files}, gettext("the project"))
 
 

@@ -100,6 +100,7 @@ class ConversationRecord(Record):
     compaction: Key | None = None
     compaction_held: bool = False
     compactions_completed: Count = 0
+    record_through: Count = 0
     pruned_through: Count = 0
     long_pause: Seconds | None = None
     pauses_covered: Count = 0
@@ -214,8 +215,12 @@ class ChapterRecord(BaseModel):
     days: tuple[str, str] | None = None
 
     def as_chapter(self) -> Chapter:
-        """ValueError for days that are none."""
         return Chapter.from_dict(self.model_dump())
+
+    @model_validator(mode="after")
+    def check(self) -> "ChapterRecord":
+        self.as_chapter()  # ValueError for days that are none
+        return self
 
 
 class FailureRecord(Record):

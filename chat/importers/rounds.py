@@ -16,10 +16,11 @@ from chat.importers.trees import Node, Tree
 
 Value = TypeVar("Value")
 
+MOST_CALLS = 100  # that may wait at once: nobody makes more
 MOST_OF_A_NAME = 128  # characters of a tool's name, as the Messages API takes it
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Call:
     """A call: its id here, its id there if it has one, and which calls were made at once."""
 
@@ -28,7 +29,6 @@ class _Call:
     key: str
     run: int
     round: "_Round"
-    answered: bool = False
 
 
 @dataclass(slots=True)
@@ -45,7 +45,8 @@ class Answer:
     def __init__(self, origin: str) -> None:
         self._origin = origin
         self._rounds = [_Round()]
-        self._calls: list[_Call] = []
+        self._made = 0
+        self._waiting: list[_Call] = []  # calls without a result
         self._run = 0
         self._in_run = False
 
@@ -69,9 +70,11 @@ class Answer:
         round_ = self._open_round()
         if not self._in_run:
             self._run, self._in_run = self._run + 1, True
-        call_id = f"{safe_id(self._origin)}-{len(self._calls) + 1}"
+        self._made += 1
+        call_id = f"{safe_id(self._origin)}-{self._made}"
         name = name.strip()[:MOST_OF_A_NAME] or "tool"
-        self._calls.append(_Call(call_id, name, key, self._run, round_))
+        waiting = _Call(call_id, name, key, self._run, round_)
+        self._waiting = [*self._waiting, waiting][-MOST_CALLS:]
         round_.blocks.append(
             {"type": "tool_use", "id": call_id, "name": name, "input": as_input(given)}
         )
@@ -91,8 +94,8 @@ class Answer:
         call = self._find_call(key, name)
         if call is None:
             self.call(name, {}, key)
-            call = self._calls[-1]
-        call.answered = True
+            call = self._waiting[-1]
+        self._waiting.remove(call)
         self._in_run = False
         block: Block = {"type": "tool_result", "tool_use_id": call.id, "content": content}
         call.round.results.append(block | ({"is_error": True} if failed else {}))
@@ -139,7 +142,7 @@ class Answer:
         return self._rounds[-1]
 
     def _find_call(self, key: str, name: str) -> _Call | None:
-        waiting = [call for call in self._calls if not call.answered]
+        waiting = self._waiting
         if key:
             by_key = next((call for call in waiting if call.key == key), None)
             if by_key:

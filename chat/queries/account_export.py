@@ -15,6 +15,7 @@ from chat.importers.everlong_records import ProposalRecord
 from chat.models import (
     Attachment,
     Conversation,
+    ImportJob,
     Memory,
     MemoryProposal,
     Project,
@@ -39,8 +40,9 @@ CONTENTS = {
     "account.json": "the account, its settings, and the ways in, without secrets",
     "memory.json": "what is remembered of the person, and proposals that wait",
     "readings.json": "who has read something of it in the administration, and why",
-    "kept.json": "by which links conversations were shown to others, which of them are held from "
-    "deletion, and what is scheduled: an import makes none of it",
+    "kept.json": "what an import does not take: links by which conversations were shown to others, "
+    "those to threads of Slack, which conversations are held from deletion, prompts that come by "
+    "themselves, and reports of imports",
     "queued.json": "what waits to be sent: an import sends nothing",
     "model_calls.jsonl": "each request to a model that the person pays for; dollars as text: an "
     "import books none",
@@ -102,11 +104,13 @@ def _read_kept(user: User) -> dict[str, Any]:
     slack = threads.values("conversation", "team", "channel", "channel_name", "ts", "linked_at")
     scheduled = ScheduledPrompt.objects.filter(conversation__in=rows).order_by("pk")
     names = ("conversation", "text", "repeat", "first_date", "time", "time_zone", "pause")
+    imports = ImportJob.objects.filter(owner=user).order_by("created_at")
     return {
         "shares": list(shares.values(*about)),
         "held": list(held),
         "slack": list(slack),
         "scheduled": list(scheduled.values(*names)),
+        "imports": list(imports.values("status", "report", "error", "created_at")),
     }
 
 

@@ -10,7 +10,7 @@ from django.db.models import QuerySet, Sum
 
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan, plan_record
-from agent.compaction.policy import Origin, Policy, Trigger
+from agent.compaction.policy import Origin, Policy, Reason, Trigger
 from agent.compaction.writing.by_rule import (
     FIRST_SHARE,
     estimate_reading,
@@ -88,6 +88,20 @@ def find_room(state: RequestState) -> RealTokens:
     if price:
         room = min(room, max(LEAST_ROOM, int(FIRST_REQUEST / price * MILLION) - fixed))
     return RealTokens(room)
+
+
+def is_too_dear(state: RequestState) -> bool:
+    """Whether nothing was said since a record that was written for a cheaper model, so that it can
+    still be written anew for this one."""
+    version = state.conversation.compaction
+    if version is None or version.method_reason != Reason.NOT_AGREED or version.previous_id:
+        return False
+    through = find_by_rule_through(state)
+    since = any(row.number > through for row in state.recent.rows)
+    if since or count_by_rule(version) < len(version.chapters):
+        return False
+    size = state.size
+    return size.summary + size.conversation > find_room(state)
 
 
 def choose_policy(state: RequestState, planned: Plan) -> Policy:

@@ -77,6 +77,8 @@ def plan_or_refuse(state: RequestState, extent: Extent = Extent.THOROUGH) -> Pla
 def load_current_summary(conversation: Conversation) -> Compaction | None:
     """The version that is current, with the messages that it begins and ends with; None where there
     is none, or its text was removed."""
+    if conversation.compaction_id is None:
+        return None
     versions = Compaction.objects.filter(pk=conversation.compaction_id).exclude(summary="")
     return versions.select_related("first", "through").first()
 

@@ -24,14 +24,15 @@ class List {
   show({ count, html, ...tools }) {
     this.tools = tools;
     const { box } = this;
-    const open = this.#edit && box.querySelector(`[data-queued="${this.#edit.id}"]`);
-    const held = box.contains(document.activeElement);
+    const open = this.#edit && this.#find(this.#edit.id);
+    const held = box.contains(document.activeElement) && document.activeElement;
+    const { queued } = held?.closest?.("[data-queued]")?.dataset ?? {};
     box.innerHTML = html;
     box.hidden = !count;
     this.words = box.firstElementChild?.dataset ?? this.words;
     addStyles(this.words.styles);
     if (open) this.#keepOpen(open);
-    if (held && !box.contains(document.activeElement)) this.#focusNear();
+    if (held) this.#focusAgain(held, queued);
     if (count !== this.#count)
       document.querySelector("#status").textContent = box.querySelector("h2")?.textContent ?? "";
     this.#count = count;
@@ -39,21 +40,17 @@ class List {
 
   /** The queue has changed while one of it is edited. */
   #keepOpen(row) {
-    const { id, area, words } = this.#edit;
-    const now = this.box.querySelector(`[data-queued="${id}"]`);
-    if (!now) {
-      if (area.value !== this.#edit.text) this.#giveBack(area.value);
-      this.#edit = null;
-    } else if (wordsOf(now) !== words) this.#edit = null; // it was changed, here or in another tab
-    else {
-      const { selectionStart, selectionEnd } = area;
-      now.replaceWith(row);
-      area.focus({ preventScroll: true });
-      area.setSelectionRange(selectionStart, selectionEnd);
-    }
+    const { id, area, words, text, saved } = this.#edit;
+    const now = this.#find(id);
+    if (now && wordsOf(now) === words) return now.replaceWith(row);
+    const isStored = now && area.value === saved;
+    if (area.value !== text && !isStored) this.#giveBack(area.value);
+    this.#edit = null;
   }
 
-  /** A change of what was sent meanwhile goes into the message box. */
+  #find = (id) => this.box.querySelector(`[data-queued="${id}"]`);
+
+  /** A change of what was sent meanwhile, or changed in another tab, goes into the message box. */
   #giveBack(text) {
     const area = document.querySelector("#composer-text");
     area.value = [area.value, text].filter(Boolean).join("\n\n");
@@ -61,9 +58,13 @@ class List {
     this.tools.showNotice(this.words.changeKept, { info: true });
   }
 
-  #focusNear() {
-    const near = this.box.querySelector("button") ?? document.querySelector("#composer-text");
-    near.focus({ preventScroll: true });
+  /** The list was drawn anew: the keyboard goes on where it was, or in the message box. */
+  #focusAgain(held, id) {
+    const same = `[data-queue="${held.dataset.queue}"]`;
+    const next = held.isConnected
+      ? held
+      : (this.#find(id)?.querySelector(same) ?? document.querySelector("#composer-text"));
+    if (matchMedia("(hover: hover)").matches) next.focus({ preventScroll: true });
   }
 
   #press(what, row) {
@@ -76,6 +77,7 @@ class List {
     else this.#send({ type: "queue.resume" });
   }
 
+  /** Whether it went out. */
   #send(frame) {
     const went = this.tools.send(frame);
     if (!went) this.tools.showNotice(this.words.notConnected);
@@ -119,13 +121,14 @@ class List {
   /** The editor stays until the change is seen in the list: it may be refused. */
   #save() {
     const { id, area, pastes, text } = this.#edit;
-    if (area.value === text) this.#close();
-    else this.#send({ type: "queue.edit", id, text: area.value, pasted: pastes.parts() });
+    if (area.value === text) return this.#close();
+    const went = this.#send({ type: "queue.edit", id, text: area.value, pasted: pastes.parts() });
+    if (went) this.#edit.saved = area.value;
   }
 
   #close() {
     if (!this.#edit) return;
-    const row = this.box.querySelector(`[data-queued="${this.#edit.id}"]`);
+    const row = this.#find(this.#edit.id);
     this.#edit = null;
     row?.querySelector(".queued-editor")?.remove();
     row?.classList.remove("editing");

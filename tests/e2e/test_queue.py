@@ -5,13 +5,13 @@ from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import composer, say, wait_for_answer
+from tests.e2e.conftest import Check, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e
 
 
 def test_two_messages_wait_over_a_reload_one_is_edited_and_both_are_answered_in_order(
-    tab: Page, scripted: DemoServer
+    tab: Page, scripted: DemoServer, check: Check
 ) -> None:
     gate = scripted.script.stall("One", then=" done", when=is_chat)
     for answer in ("Two", "Three"):
@@ -30,6 +30,7 @@ def test_two_messages_wait_over_a_reload_one_is_edited_and_both_are_answered_in_
     editor = waiting.nth(1).get_by_role("textbox")
     expect(editor).to_be_focused()
     expect(editor).to_have_value("Third")
+    check("messages that wait")
     editor.fill("Third, in short")
     editor.press("Enter")
     expect(waiting.nth(1)).to_contain_text("Third, in short")
@@ -46,7 +47,7 @@ def test_two_messages_wait_over_a_reload_one_is_edited_and_both_are_answered_in_
 
 
 def test_after_a_stop_what_waits_is_sent_or_removed_by_hand(
-    tab: Page, scripted: DemoServer
+    tab: Page, scripted: DemoServer, check: Check
 ) -> None:
     gate = scripted.script.stall("One", then=" done", when=is_chat)
     say(tab, "First")
@@ -59,9 +60,26 @@ def test_after_a_stop_what_waits_is_sent_or_removed_by_hand(
     gate.release()
     waiting = tab.locator("#queue .queued")
     expect(tab.locator("#queue")).to_contain_text("You stopped the answer, so nothing is sent")
+    check("a queue that is paused")
     waiting.nth(1).get_by_role("button", name="Remove").click()
     expect(waiting).to_have_count(1)
     scripted.script.reply("Two", when=is_chat)
     tab.locator("#queue").get_by_role("button", name="Send", exact=True).click()
     expect(waiting).to_have_count(0)
     wait_for_answer(tab, 1)  # the other one is not complete
+
+
+def test_a_change_of_what_is_sent_meanwhile_is_not_lost(tab: Page, scripted: DemoServer) -> None:
+    gate = scripted.script.stall("One", then=" done", when=is_chat)
+    scripted.script.reply("Two", when=is_chat)
+    say(tab, "First")
+    expect(tab.locator("#stop")).to_be_visible()
+    composer(tab).fill("Second")
+    composer(tab).press("Enter")
+    expect(composer(tab)).to_have_value("")
+    tab.locator("#queue").get_by_role("button", name="Edit").click()
+    tab.locator("#queue textarea").fill("Second, changed")
+    gate.release()
+    expect(composer(tab)).to_have_value("Second, changed")
+    expect(tab.locator("#notice")).to_contain_text("Your change is in the message box.")
+    expect(tab.locator("article", has_text="Two")).to_be_visible()

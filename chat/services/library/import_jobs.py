@@ -4,7 +4,7 @@ found once. Whoever works on a job must say so every few seconds, or a sweep end
 import errno
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -356,7 +356,7 @@ def _delete_folder(path: Path, late: datetime) -> int:
     return 1
 
 
-def delete_files_of(users: Sequence[User]) -> None:
+def delete_files_of(users: Collection[User]) -> None:
     """Delete the files of accounts that are deleted in this transaction, when it is committed."""
     for pk in ImportJob.objects.filter(owner__in=users).values_list("pk", flat=True):
         _delete_files(pk)

@@ -123,15 +123,11 @@ class MessageWriter:
 
     def _load_places(self) -> tuple[dict[str, _Place], set[str]]:
         """Where the known messages are, and the origins of those that were deleted here."""
-        places: dict[str, _Place] = {}
-        deleted: set[str] = set()
         known = MessageOrigin.objects.filter(conversation=self._row)
-        for origin, pk, position in known.values_list("origin", "message", "message__position"):
-            if pk is None:
-                deleted.add(origin)
-            else:
-                places[origin] = _Place(pk, position)
-        return places, deleted
+        here = known.filter(message__isnull=False)
+        rows = here.values_list("origin", "message", "message__position")
+        places = {origin: _Place(pk, position) for origin, pk, position in rows}
+        return places, set(known.filter(message=None).values_list("origin", flat=True))
 
     def _find_head(self) -> int | None:
         """The last message of the branch that is shown here."""

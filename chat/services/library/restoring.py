@@ -166,8 +166,10 @@ def _store(
                 history.flush()
                 versions.add(each)
     history.flush()
+    _settle(owner, record, row, versions)
+    _require_request(row)
     with transaction.atomic():
-        _show(owner, record, row, versions)
+        change_history(row, deleted_at=None, imported_at=timezone.now())
     return Stored(
         row.pk,
         is_new=True,
@@ -244,15 +246,20 @@ def _is_their_text(text: str, chapters: Sequence[Chapter]) -> bool:
     return not text or is_text_of(Summary.from_text(text), chapters, get_counter())
 
 
-def _show(owner: User, record: ConversationRecord, row: Conversation, versions: _Versions) -> None:
-    """List a conversation that has arrived. Refused where its next request cannot be made."""
+def _settle(
+    owner: User, record: ConversationRecord, row: Conversation, versions: _Versions
+) -> None:
+    """Set what follows from the history of a conversation that has arrived."""
     newest = row.messages.order_by("-number").first()
     last_said = newest.created_at if newest else record.created_at
     current = versions.find_current(record.compaction)
+    # What a summary would have covered is read by no model before its owner agrees to the price.
+    unread = newest.number if newest and versions.refused else 0
     next_number = max(record.next_number, newest.number + 1 if newest else 1)
     values = {name: getattr(record, name) for name in _STATE} | {
         "updated_at": record.updated_at or last_said,
         "next_number": next_number,
+        "record_through": max(record.record_through, unread),
         # What was reported there stays with its messages, but was of another account's requests;
         # and so was what the model thought.
         "meter_valid_from": next_number,
@@ -260,14 +267,12 @@ def _show(owner: User, record: ConversationRecord, row: Conversation, versions: 
         "compressed_context": current.summary if current else None,
         "compressed_at": current.finished_at if current else None,
         "compressed_through_id": current.through_id if current else None,
-        "deleted_at": None,
-        "imported_at": timezone.now(),
     }
     project = find_project(owner, record.project)
-    change_history(row, **values, project_id=project.pk if project else None)
-    row.refresh_from_db()
-    projects.refresh_parts(row, load_profile(row.model))  # as its next turn does
-    _require_request(row)
+    with transaction.atomic():
+        change_history(row, **values, project_id=project.pk if project else None)
+        row.refresh_from_db()
+        projects.refresh_parts(row, load_profile(row.model))  # as its next turn does
 
 
 def _require_request(row: Conversation) -> None:

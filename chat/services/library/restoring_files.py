@@ -4,13 +4,14 @@ references to it get its new id."""
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from django.utils.translation import gettext
 
 from accounts.models import User
 from agent.attachments import find_reference
-from agent.messages import file_name
+from agent.messages import file_name, is_file
 from chat.errors import RefusalCode, Refused
 from chat.importers.errors import Unimportable
 from chat.importers.everlong import OwnDocument
@@ -53,12 +54,24 @@ class RestoredFiles:
             return [self.map(each) for each in value]
         if not isinstance(value, dict):
             return value
-        if source := find_reference(value):
-            if attachment := self._files.get(str(source.get("id"))):
-                return attachments.make_reference(attachment)
-            title = {"title": str(value.get("title") or "")}
-            return {"type": "text", "text": file_name({"type": str(value.get("type"))} | title)}
-        return {name: self.map(each) for name, each in value.items()}
+        source = value.get("source")
+        if not is_file(value) or not isinstance(source, dict):
+            return {name: self.map(each) for name, each in value.items()}
+        if source.get("type") == "text" and isinstance(source.get("data"), str):
+            return value
+        key = str(source.get("id")) if find_reference(value) else self._keep_inline(value, source)
+        if attachment := self._files.get(key):
+            return attachments.make_reference(attachment)
+        named = {"type": str(value["type"]), "title": str(value.get("title") or "")}
+        return {"type": "text", "text": file_name(named)}
+
+    def _keep_inline(self, block: dict[str, Any], source: dict[str, Any]) -> str:
+        """Keep the bytes that a block holds itself, as old imports have them; by which id."""
+        key = sha256(str(source.get("data")).encode()).hexdigest()
+        if source.get("type") == "base64" and key not in self._files:
+            name = str(block.get("title") or block["type"])[:200]
+            self.keep(FileRecord(id=key, name=name, data=str(source.get("data"))))
+        return key
 
     def find(self, blocks: list[Any]) -> Iterator[Attachment]:
         """Those that blocks of a message refer to themselves, after `map`."""

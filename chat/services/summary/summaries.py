@@ -33,7 +33,7 @@ from chat.models import Compaction, Conversation, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit
 from chat.protocol.events import CompactionReverted
-from chat.queries import summary_versions
+from chat.queries import records, summary_versions
 from chat.services.library.conversations import change_settings, refuse_if_busy
 from chat.services.summary import compactions
 from chat.services.turns import asking
@@ -103,6 +103,10 @@ def open_model_switch(
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
         refuse_if_busy(conversation)
         state = load_state(conversation_id)
+        # What nobody paid for is written anew, for nothing.
+        if state.policy.enabled and records.is_too_dear(state):
+            compactions.make_current(conversation, None)
+            state = load_state(conversation_id)
         planned = summary_versions.plan_for(state, Trigger.MODEL_SWITCH)
         if not state.policy.enabled or state.fits or planned is None:
             return None

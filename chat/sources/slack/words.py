@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 
 from django.conf import settings
+from django.utils.text import Truncator
 from django.utils.translation import gettext
 
 from chat.errors import translate_error
 from chat.html.message import SOURCES
 from chat.models import Compaction, Conversation, Message, SlackThread, Turn
 from chat.queries.slack import Entry
-from chat.sources.slack.drawing import draw_posts, escape, join_posts, link
+from chat.sources.slack.drawing import LONGEST, draw_posts, escape, join_posts, link
 from chat.sources.slack.people import SlackPerson, Stranger
 from server.claims import find_origin
 
 WRITING = "…"
+MOST_OF_FILES = 500  # characters of their names
 
 
 def address_of(conversation: Conversation) -> str:
@@ -59,15 +61,18 @@ def _draw_prompt(message: Message, conversation: Conversation) -> list[str]:
     owner = conversation.owner
     name = owner.get_full_name() or owner.username
     door = str(SOURCES.get(message.source, gettext("In Everlong")))
-    who = f"*{escape(name).replace('*', '')}* · _{escape(door)}_"
+    heading = f"*{escape(name).replace('*', '')}* · _{escape(door)}_"
     files = [
-        escape(str(block.get("title") or gettext("a picture")))
+        str(block.get("title") or gettext("a picture"))
         for block in message.blocks
         if block.get("type") in ("image", "document")
     ]
-    attached = f"\n_{gettext('Attached:')} {', '.join(files)}_" if files else ""
+    if files:
+        shown = Truncator(", ".join(files)).chars(MOST_OF_FILES)
+        heading += f"\n_{escape(gettext('Attached:'))} {escape(shown)}_"
     first, *others = draw_posts(_text_of([message])) or [""]
-    return [f"{who}{attached}\n{first}".rstrip(), *others]
+    whole = f"{heading}\n{first}".rstrip()
+    return [whole, *others] if len(whole) <= LONGEST else [heading, first, *others]
 
 
 def _draw_answer(

@@ -33,7 +33,6 @@ export const COMMANDS = [
     text: gettext("Choose another model"),
     takesText: true,
   },
-  { name: "schedule", hint: "", text: gettext("Scheduled prompts") },
   { name: "system", hint: "", text: gettext("Set the system prompt of this conversation") },
   {
     name: "rename",

@@ -108,7 +108,6 @@ export class Conversation {
       outline: () => this.outline.open(),
       new: () => this.goHome(),
       help: openHelp,
-      schedule: () => $("#schedules-link")?.click(),
       system: () => openDialog(this.page.settingsUrl),
       model: chooseModel,
       export: (form) =>

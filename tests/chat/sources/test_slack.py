@@ -368,6 +368,21 @@ async def test_an_answer_grows_in_its_post_and_a_long_one_is_several(
     await slack.until(lambda: "\n\n".join(m.text for m in posts).split() == long.split())
 
 
+async def test_a_long_prompt_of_the_page_is_several_posts_with_its_author_first(
+    chat: Chat, slack: SlackServer, door: SlackDoor
+) -> None:
+    chat.script.reply("Read.")
+    ts = await link(chat, slack)
+    tab = await chat.open()
+    tab.say("word " * 1_500)
+    await slack.until(lambda: any(m.text == "Read." for m in slack.of_bot(GENERAL)))
+    _, *posts, answer = [m.text for m in slack.read_thread(GENERAL, ts)]
+    assert posts[0].startswith("*ada* · _In Everlong_")
+    assert "".join(posts).count("word") == 1_500
+    assert max(map(len, posts)) <= 4_000
+    assert answer == "Read."
+
+
 async def test_a_failed_answer_is_said_with_the_next_step(
     chat: Chat, slack: SlackServer, door: SlackDoor
 ) -> None:

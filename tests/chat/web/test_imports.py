@@ -120,7 +120,8 @@ def report(user: User) -> Report:
     talk = make_conversation(user)
     kept = {"state": "new", "id": str(talk.pk), "added": 3, "lost": ["x.exe cannot be sent."]}
     report.add_conversation("<b>Cats</b>", "there-1", tally, **kept)
-    report.skip("=cmd()", "it holds no messages", origin="there-2")
+    report.skip("=cmd()", "it holds no messages")
+    report.skip("", "it holds no messages either", origin="there-3")
     return report
 
 
@@ -130,6 +131,7 @@ def test_a_report_names_what_is_missing_and_why(client: Client, user: User, repo
         assert words in html
     assert html.index("=cmd()") < html.index("Cats"), "what needs a look comes first"
     assert "it holds no messages" in html
+    assert "there-3" in html
 
 
 def test_a_report_can_be_saved(client: Client, user: User, report: Report) -> None:
@@ -138,7 +140,7 @@ def test_a_report_can_be_saved(client: Client, user: User, report: Report) -> No
     assert json.loads(whole.content)["totals"]["kept"] == 3
     assert whole["Content-Disposition"].endswith('.json"')
     lines = b"".join(client.get(reverse("import_csv", args=[job.pk]))).decode().splitlines()  # type: ignore[arg-type]
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert lines[2].startswith("'=cmd()"), "no spreadsheet runs it"
 
 

@@ -14,7 +14,6 @@ from django.test import Client
 from chat.engine.state import load_state
 from chat.errors import Refused
 from chat.importers.archive import Archive
-from chat.importers.errors import BrokenArchive
 from chat.importers.everlong import read
 from chat.importers.records import Skipped
 from chat.models import Attachment, Conversation, Origin
@@ -22,6 +21,7 @@ from chat.services.library import attachments
 from tests.chat.factories import make_conversation, make_user
 from tests.chat.services.library.lives import answer, attach, compact, export, live
 from tests.chat.services.library.test_restoring import find, next_request, restore
+from tests.support.pictures import picture
 
 pytestmark = [pytest.mark.usefixtures("transactional_db", "endless_minute")]
 
@@ -95,6 +95,8 @@ REFUSED: list[tuple[Change, str]] = [
     (lambda d: d["versions"][0]["chapters"][0].update(text=5), "text"),
     (lambda d: d["versions"][0].update(audit={"cut": [1]}), "cut"),
     (lambda d: d["versions"][0].update(origin="stars"), "origin"),
+    (lambda d: d["versions"][0]["chapters"][0].update(days=["today", "2026-11-01"]), "days|iso"),
+    (lambda d: block(d, type="tool_use", id="x", name="a", input={"n": 10**40}), "overflow"),
 ]
 
 
@@ -121,7 +123,7 @@ def test_what_is_nested_too_deeply_breaks_the_file(
         if isinstance(found, Skipped):
             assert "nested" in found.reason
             return
-        with pytest.raises(BrokenArchive, match="nested"):
+        with pytest.raises(Refused, match="nested"):
             list(found.read_history())
 
 
@@ -192,6 +194,27 @@ def test_what_no_upload_may_be_is_no_file(exported: dict[str, Any], tmp_path: Pa
 
 async def collect(response: Any) -> bytes:
     return b"".join([part async for part in response.streaming_content])
+
+
+@pytest.mark.parametrize(
+    ("source", "kept"),
+    [
+        ({"type": "base64", "media_type": "image/png", "data": b64encode(picture()).decode()}, 1),
+        ({"type": "base64", "media_type": "image/png", "data": "AAAA"}, 0),
+        ({"type": "base64", "media_type": "image/png", "data": 7}, 0),
+        ({"type": "url", "url": "http://169.254.169.254/"}, 0),
+        ({"type": "file", "file_id": "file_1"}, 0),
+    ],
+)
+def test_bytes_in_a_block_become_a_file_and_no_address_is_sent(
+    exported: dict[str, Any], tmp_path: Path, source: dict[str, Any], kept: int
+) -> None:
+    shown = {"type": "image", "source": source}
+    exported["messages"][0]["blocks"] = [shown, {"type": "text", "text": "What is it?"}]
+    row = find(restore(make_user(), json.dumps(exported), tmp_path))
+    first_block = row.messages.get(number=1).blocks[0]
+    assert row.messages.get(number=1).attachments.count() == kept
+    assert first_block["type"] == ("image" if kept else "text")
 
 
 def test_markup_in_anything_stays_text(exported: dict[str, Any], tmp_path: Path) -> None:

@@ -23,17 +23,18 @@ from chat.engine.state import load_state
 from chat.html.divider import render_divider
 from chat.jobs.records import write_record
 from chat.models import Compaction, Conversation, Message, Turn
-from chat.queries.records import find_offer
+from chat.queries.records import FIRST_REQUEST, find_offer
 from chat.queries.search import find_messages
 from chat.queries.summary_versions import plan_for, read_chapters
 from chat.services.library import search_index
-from chat.services.summary import compactions, gaps, records
+from chat.services.summary import compactions, gaps, records, summaries
 from chat.services.turns import branches
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from spending.models import ModelCall
 from spending.totals import load_total
 from tests.chat.factories import (
+    HOLDER,
     add_messages,
     make_conversation,
     make_profile,
@@ -195,6 +196,19 @@ def test_nothing_else_is_recorded_by_rule(user: User) -> None:
     free = make_giant(user, 200_000, model="free-model")
     assert not write_record(free.pk), "a model that costs nothing reads so much"
     assert not Compaction.objects.exists()
+
+
+def test_a_dearer_model_gets_a_smaller_record(giant: Conversation) -> None:
+    make_large_model("dearest-model", **DEAREST)
+    before = load_state(giant.pk).used
+    switched = summaries.switch_model(giant, "dearest-model", holder=HOLDER)
+    assert switched
+    work(switched.compaction_id)
+    after = load_state(giant.pk)
+    assert after.context.summary
+    assert after.used < before
+    assert after.profile.prices.dearest(after.used, "5m") <= FIRST_REQUEST * 2
+    assert not ModelCall.objects.exists()
 
 
 def test_what_was_said_since_is_summarised_by_the_model_and_what_came_from_elsewhere_is_not(
