@@ -364,7 +364,6 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
         "manifest-src": [SELF],
-        "worker-src": [SELF],
     },
 }
 
