@@ -21,6 +21,5 @@ def make_policy(form_origins: Iterable[str]) -> dict[str, Any]:
             "base-uri": [NONE],
             "frame-ancestors": [NONE],
             "manifest-src": [SELF],
-            "worker-src": [SELF],
         },
     }

@@ -16,9 +16,9 @@ PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 # has taken the path away: /admin/admin/ and /admin/ would be the same page.
 OWN = {
     *("account", "admin", "announcement", "api", "attachments", "c", "healthz", "imports"),
-    *("invitation", "memories", "metrics", "models", "palette", "projects", "readyz", "s", "session"),
-    *("settings", "setup", "sidebar", "static", "tools", "usage", "ws"),
-    *("manifest.webmanifest", "service-worker.js", "share-target"),
+    *("invitation", "manifest.webmanifest", "memories", "metrics", "models", "palette", "projects"),
+    *("readyz", "s", "service-worker.js", "session", "settings", "setup", "share-target"),
+    *("sidebar", "static", "tools", "usage", "ws"),
 }
 
 
