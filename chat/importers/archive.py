@@ -17,7 +17,7 @@ import ijson  # type: ignore[import-untyped]
 from django.utils.translation import gettext
 
 from chat.importers.errors import BrokenArchive, HostileArchive
-from chat.importers.json_bounds import BOM, DEPTH, Bounded, clean_json
+from chat.importers.json_bounds import BOM, DEPTH, Bounded, clean_json, make_object_type
 from chat.importers.zips import BEGINNING, Limits, list_files, open_zip
 
 OTHER_UNICODE = (b"\xff\xfe", b"\xfe\xff")  # the marks of UTF-16 and UTF-32
@@ -104,7 +104,9 @@ class Archive:
         beyond the limits."""
         with member.open() as stream:
             source = Bounded(stream, self.limits, member.label)
-            found = ijson.items(source, prefix, use_float=True, multiple_values=several)
+            found = ijson.items(
+                source, prefix, use_float=True, multiple_values=several, map_type=make_object_type()
+            )
             while True:
                 try:
                     element = next(found)

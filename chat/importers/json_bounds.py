@@ -14,6 +14,8 @@ from chat.importers.zips import Limits
 
 BOM = b"\xef\xbb\xbf"
 DEPTH = 200  # of what is no tree of messages: what goes through it may call itself
+LONGEST_NAME = 30  # characters: ids are longer
+MOST_NAMES = 1000  # of one file, that are looked up
 END = b"\0"  # no JSON has it; put behind a piece, it shows whether a string goes on
 STRING = re.compile(rb'"(?:[^"\\\0]++|\\.)*+["\0]', re.DOTALL)
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -84,6 +86,22 @@ class Bounded:
         depths = list(accumulate(steps, initial=self._depth))
         self._depth = depths[-1]
         return max(depths)
+
+
+def make_object_type() -> type[dict[str, Any]]:
+    """For the objects of one file: names that repeat are one string in memory. Without that they
+    take a third of what a conversation of thousands of messages does."""
+    names: dict[str, str] = {}
+
+    class Object(dict[str, Any]):
+        __slots__ = ()
+
+        def __setitem__(self, name: str, value: Any) -> None:
+            if len(name) <= LONGEST_NAME and (name in names or len(names) < MOST_NAMES):
+                name = names.setdefault(name, name)
+            super().__setitem__(name, value)
+
+    return Object
 
 
 def read_inner(text: str) -> Any:

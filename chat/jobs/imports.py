@@ -58,6 +58,7 @@ class Import:
         self.owner = job.owner
         self.report = Report()
         self._archive: Archive | None = None
+        self._grown: list[UUID] = []  # conversations with new messages
         self._beat_at = 0.0
 
     def run(self, files: Sequence[tuple[str, Path]], *, model: str = "") -> None:
@@ -81,6 +82,11 @@ class Import:
                 self._judge()
 
     def _read(self, files: Sequence[tuple[str, Path]], model: str) -> None:
+        self._store_all(files, model)
+        for conversation_id in self._grown:
+            self._record(conversation_id)
+
+    def _store_all(self, files: Sequence[tuple[str, Path]], model: str) -> None:
         with Archive(files) as archive:
             self._archive = archive
             found = find_format(archive)
@@ -148,10 +154,11 @@ class Import:
             lost=stored.lost,
         )
         if stored.added:
-            self._record(stored.conversation_id)
+            self._grown.append(stored.conversation_id)
 
     def _record(self, conversation_id: UUID) -> None:
-        """So that a giant can be used at once. Where that fails, its first turn has it done."""
+        """So that a giant can be used at once. Where that fails, its first turn has it done. It
+        takes memory, which the archive has given back by then."""
         try:
             write_record(conversation_id)
         except UNAVAILABLE:

@@ -64,12 +64,14 @@ def claim(compaction_id: int, pid: int) -> SummaryTask | None:
         pk=compaction_id
     )
     state = load_state(compaction.conversation_id)
+    known = {message.number: message for message in state.context.messages}
+    covered = load_covered(compaction).defer("text").iterator()  # of a giant, many megabytes
     through = compaction.through.number
     return SummaryTask(
         compaction=compaction,
         state=state,
         plan=Plan(
-            [to_agent_message(row) for row in load_covered(compaction)],
+            [known.get(row.number) or to_agent_message(row) for row in covered],
             [m for m in state.context.messages if m.number > through],
         ),
         chapters=_read_chapters(compaction),

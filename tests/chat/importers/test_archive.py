@@ -77,6 +77,16 @@ def test_what_stands_before_a_fault_is_read(tmp_path: Path, rest: bytes, words: 
     assert "talks.json" in found[-1]
 
 
+def test_names_that_repeat_are_in_memory_once(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([{"some_name": n, f"{n}" * 40: 0} for n in range(3)] * 2000))
+    with Archive([(path.name, path)]) as archive:
+        found = list(archive.elements(archive.members[0]))
+    assert {tuple(element)[0] for element in found} == {"some_name"}
+    assert len({id(name) for element in found for name in element if name == "some_name"}) == 1
+    assert sorted(found[2].values()) == [0, 2]
+
+
 def test_half_a_character_does_not_reach_the_database(tmp_path: Path) -> None:
     (text,) = read_all(write(tmp_path / "talks.json", b'["a \\ud83d b"]'))
     assert text.encode()
