@@ -90,7 +90,7 @@ def _draw_answer(
 def _describe_end(turn: Turn, last: Message, conversation: Conversation) -> str:
     """What is to be said of an answer that is not simply complete."""
     if turn.status == Turn.Status.CANCELLED:
-        return f"_{escape(gettext('Stopped.'))}_"
+        return "_" + escape(gettext("Stopped.")) + "_"
     if turn.status in (Turn.Status.FAILED, Turn.Status.INTERRUPTED):
         error = translate_error(turn.error) or {}
         said = error.get("message") or gettext("The answer was interrupted.")
