@@ -438,7 +438,7 @@ async def test_nothing_asks_a_model_without_being_counted(
     begins: dict[str, tuple[str, str, Any]] = {
         "send_message": ("POST", "/messages", {"text": "Hello"}),
         "edit_message": ("POST", "/messages/5/edit", {"text": "Hello"}),
-        "regenerate": ("POST", "/messages/6/regenerate", {}),
+        "regenerate_answer": ("POST", "/messages/6/regenerate", {}),
         "retry": ("POST", "/retry", {}),
         "compact": ("POST", "/compactions", {}),
         "change_conversation": ("PATCH", "", {"model": "small-model"}),
