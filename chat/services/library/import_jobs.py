@@ -73,6 +73,7 @@ def create(owner: User, files: Sequence[tuple[str, int]]) -> ImportJob:
 def begin_here(owner: User, files: Sequence[tuple[str, int]]) -> ImportJob:
     """An import that the calling process runs itself, of files that it has. Refused where another
     one is active."""
+    sweep()  # of one that was killed: no server need run that would end it
     return _make(owner, files, Status.RUNNING)
 
 

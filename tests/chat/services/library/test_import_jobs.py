@@ -190,6 +190,14 @@ def test_one_that_died_can_be_started_again_for_a_day(
     assert refusal(import_jobs.start, running) == RefusalCode.IMPORT_FILES
 
 
+def test_the_command_ends_one_that_died_though_no_server_runs(running: ImportJob) -> None:
+    assert refusal(import_jobs.begin_here, running.owner, []) == RefusalCode.IMPORT_ACTIVE
+    long_ago = timezone.now() - import_jobs.SILENT - timedelta(seconds=1)
+    ImportJob.objects.update(seen_at=long_ago)
+    assert import_jobs.begin_here(running.owner, []).status == "running"
+    assert status(running) == "failed"
+
+
 def test_one_whose_files_do_not_come_ends_after_a_day(job: ImportJob, data_directory: Path) -> None:
     import_jobs.append(job, job.files.get(name="a.zip").pk, 0, b"ab")
     ImportJob.objects.update(seen_at=timezone.now() - timedelta(days=2))
