@@ -158,10 +158,12 @@ class MessageWriter:
             origins = _origins(message)
             stored = {self._places[each].pk for each in origins if each in self._places}
             pk = next(iter(stored), None)
-            if pk not in self._ends or len(stored) > 1 or not self._deleted.isdisjoint(origins):
+            if pk is None or pk not in self._ends or len(stored) > 1:
+                continue
+            if is_prompt(message) or not self._deleted.isdisjoint(origins):
                 continue
             blocks = Message.objects.filter(pk=pk).values_list("blocks", flat=True).first()
-            if pk and not is_prompt(message) and _says_more(message.blocks, blocks or []):
+            if _says_more(message.blocks, blocks or []):
                 earlier[message.origin] = pk
         return earlier
 
