@@ -15,10 +15,10 @@ PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 # The first parts of the site's own addresses. Below such a path one could not tell whether a proxy
 # has taken the path away: /admin/admin/ and /admin/ would be the same page.
 OWN = {
-    *("account", "admin", "announcement", "attachments", "c", "healthz", "invitation", "memories"),
-    *("metrics", "models", "palette", "projects", "readyz", "s", "session", "settings", "setup"),
+    *("account", "admin", "announcement", "api", "attachments", "c", "healthz", "imports"),
+    *("invitation", "manifest.webmanifest", "memories", "metrics", "models", "palette", "projects"),
+    *("readyz", "s", "service-worker.js", "session", "settings", "setup", "share-target"),
     *("sidebar", "static", "tools", "usage", "ws"),
-    *("manifest.webmanifest", "service-worker.js", "share-target"),
 }
 
 

@@ -12,13 +12,13 @@ from urllib.parse import quote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
-from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from agent.wire.proxies import Proxies
 from config import environment, logs
 from config.allauth_policy import *  # noqa: F403 - each is a setting
 from config.compaction_policy import site_policy
+from config.content_security import make_policy
 from config.public_url import read_public_url, tell_apart
 from config.sign_in import read_openid_provider, read_sign_up
 from config.variables import Variables, strip_secrets, tell_in_words, wrong
@@ -351,22 +351,7 @@ LANGUAGE_COOKIE_NAME = f"everlong_language_{_site}"
 MFA_TRUST_COOKIE_NAME = f"everlong_trusted_{_site}"
 MESSAGE_STORAGE = "config.message_storage.MessageStorage"
 X_FRAME_OPTIONS = "DENY"
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": [NONE],
-        "script-src": [SELF],
-        "style-src": [SELF],
-        "img-src": [SELF, "data:"],
-        "font-src": [SELF],
-        "connect-src": [SELF],
-        # Chromium also asks it about where a form's answer leads on to.
-        "form-action": [SELF, *(OPENID_PROVIDER.origins if OPENID_PROVIDER else [])],
-        "base-uri": [NONE],
-        "frame-ancestors": [NONE],
-        "manifest-src": [SELF],
-        "worker-src": [SELF],
-    },
-}
+CONTENT_SECURITY_POLICY = make_policy(OPENID_PROVIDER.origins if OPENID_PROVIDER else ())
 
 # --- Limits of connections (server/) --------------------------------------------------------------
 

@@ -16,7 +16,10 @@ PACKAGE = files("fontpkg_geist")
 FONT = PACKAGE / "files" / "Geist[wght].ttf"
 FACE = re.compile(r'url\("\.\./(fonts/\w+\.woff2)"\)[^}]*unicode-range:([^;]+);')
 WEIGHTS = (400, 700)
-FEATURES = ["ccmp", "kern", "locl", "mark", "mkmk", "tnum"]
+FEATURES = ["kern", "tnum"]
+# Of letters that may carry accents or have other forms: more than English has.
+ACCENTS = ["ccmp", "locl", "mark", "mkmk"]
+LAST_ENGLISH = 0x7E
 
 
 def build_typeface(styles: str) -> dict[str, bytes]:
@@ -31,8 +34,11 @@ def _cut(source: bytes, characters: set[int]) -> bytes:
     """The font with these characters, if it has them, and the weights that the page uses."""
     # Without the time of the cut: all servers of a site give the file the same name.
     font = TTFont(io.BytesIO(source), lazy=True, recalcTimestamp=False)
-    options = Options(layout_features=FEATURES, hinting=False, name_IDs=[])
-    options.drop_tables += ["STAT", "meta"]
+    has_accents = any(chr(each).isalpha() for each in characters if each > LAST_ENGLISH)
+    features = FEATURES + (ACCENTS if has_accents else [])
+    options = Options(layout_features=features, hinting=False, name_IDs=[])
+    # How wide letters are at a weight is in their outlines too.
+    options.drop_tables += ["STAT", "meta", "HVAR", "MVAR"]
     subsetter = Subsetter(options)
     subsetter.populate(unicodes=characters)
     subsetter.subset(font)

@@ -62,7 +62,7 @@ def explain_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
         notes.append(gettext("Not in the export: {names}").format(names=_join(missing)))
     notes += entry.get("lost", [])[:NAMES]
     dropped = entry.get("dropped", {})
-    notes += [f"{gettext(reason)}: {count}" for reason, count in dropped.items()]
+    notes += [gettext(reason) + f": {count}" for reason, count in dropped.items()]
     name = entry.get("title") or entry.get("origin") or gettext("Untitled")
     outcome = OUTCOMES.get(entry["state"], entry["state"])
     return {**entry, "name": name, "outcome": outcome, "notes": notes}

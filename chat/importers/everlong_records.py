@@ -105,7 +105,6 @@ class ConversationRecord(Record):
     long_pause: Seconds | None = None
     pauses_covered: Count = 0
     tokens_covered: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
-    record_through: Count = 0
 
 
 class FileRecord(Record):

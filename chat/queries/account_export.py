@@ -16,6 +16,7 @@ from chat.models import (
     Attachment,
     Conversation,
     ImportJob,
+    ImportOffer,
     Memory,
     MemoryProposal,
     Project,
@@ -42,7 +43,7 @@ CONTENTS = {
     "readings.json": "who has read something of it in the administration, and why",
     "kept.json": "what an import does not take: links by which conversations were shown to others, "
     "those to threads of Slack, which conversations are held from deletion, prompts that come by "
-    "themselves, and reports of imports",
+    "themselves, reports of imports, and what these offered",
     "queued.json": "what waits to be sent: an import sends nothing",
     "model_calls.jsonl": "each request to a model that the person pays for; dollars as text: an "
     "import books none",
@@ -105,12 +106,14 @@ def _read_kept(user: User) -> dict[str, Any]:
     scheduled = ScheduledPrompt.objects.filter(conversation__in=rows).order_by("pk")
     names = ("conversation", "text", "repeat", "first_date", "time", "time_zone", "pause")
     imports = ImportJob.objects.filter(owner=user).order_by("created_at")
+    offers = ImportOffer.objects.filter(job__owner=user).order_by("pk")
     return {
         "shares": list(shares.values(*about)),
         "held": list(held),
         "slack": list(slack),
         "scheduled": list(scheduled.values(*names)),
         "imports": list(imports.values("status", "report", "error", "created_at")),
+        "offers": list(offers.values("kind", "text", "project", "accepted")),
     }
 
 

@@ -170,7 +170,7 @@ async def open_conversation(person: Person, server: EverlongProcess, path: str) 
     """Its page, what opens from there, and its exports."""
     exported = json.loads(await person.get(server, f"{path}export.json"))
     assert exported["messages"]
-    summary = ["summary/"] if exported["summary"] else []
+    summary = ["summary/"] if exported["compaction"] else []
     for part in ("", "outline/", "usage/", "export.md", *summary):
         await person.get(server, path + part)
 

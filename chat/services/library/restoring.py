@@ -61,7 +61,7 @@ UNUSABLE = (
 # Columns of a conversation that come back as they are, at the end: what its history has to fit.
 _STATE = (
     *("pinned", "archived", "created_at", "compaction_held", "compactions_completed"),
-    *("pruned_through", "long_pause", "pauses_covered", "tokens_covered", "record_through"),
+    *("pruned_through", "long_pause", "pauses_covered", "tokens_covered"),
 )
 
 _OF_VERSIONS = (

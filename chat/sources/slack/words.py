@@ -69,7 +69,8 @@ def _draw_prompt(message: Message, conversation: Conversation) -> list[str]:
     ]
     if files:
         shown = Truncator(", ".join(files)).chars(MOST_OF_FILES)
-        heading += f"\n_{escape(gettext('Attached:'))} {escape(shown)}_"
+        attached = gettext("Attached:")
+        heading += f"\n_{escape(attached)} {escape(shown)}_"
     first, *others = draw_posts(_text_of([message])) or [""]
     whole = f"{heading}\n{first}".rstrip()
     return [whole, *others] if len(whole) <= LONGEST else [heading, first, *others]

@@ -10,14 +10,8 @@ export class Draft {
     this.textKey = `draft:${key}`;
     this.pastedKey = `pasted:${key}`; // the draft's length, and the parts of it
     const kept = storage.get(this.textKey);
-    const { value, dataset } = textarea;
-    if (kept && !value) textarea.value = kept;
-    // What another app shared goes below what was typed here.
-    else if (kept && dataset.shared) textarea.value = `${kept}\n\n${value}`;
+    if (kept && !textarea.value) textarea.value = kept;
     this.pastes = trackPastes(textarea, this.#pastedBefore());
-    if (!dataset.shared) return;
-    this.keep();
-    history.replaceState(null, "", dataset.shared); // a reload does not share it again
   }
 
   /** The parts that were pasted, [start, end] in UTF-16 units. */

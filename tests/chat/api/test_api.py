@@ -1,9 +1,11 @@
 """What a program reads and changes, and how it is refused."""
 
+import ast
 import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from django.utils import timezone
 
 from accounts.models import AccessToken, User
 from accounts.tokens import CONVERSATIONS_READ, USAGE_READ
+from chat import api as chat_api
 from chat.api import library
 from chat.db import threads
 from chat.db.threads import in_db
@@ -24,6 +27,7 @@ from tests.chat.factories import (
     add_messages,
     make_compaction,
     make_conversation,
+    make_profile,
     make_turn,
 )
 from tests.chat.sockets import Chat, long_text
@@ -431,6 +435,42 @@ async def test_refusals_are_those_of_the_page(chat: Chat, program: Program, sett
     limited = await program.post(path, {"text": "Hello"})
     assert code(limited) == (429, "rate_limited")
     assert limited["Retry-After"]
+
+
+async def test_nothing_asks_a_model_without_being_counted(
+    chat: Chat, program: Program, settings: Any
+) -> None:
+    """`begins` are all functions of the API that begin a turn, with how each is asked for one."""
+    settings.MESSAGES_PER_MINUTE = 0
+    await in_db(make_profile, "small-model", context_window=16_000, max_output=1_024)
+    await chat.start([long_text(number) for number in range(1, 15)])
+    await in_db(chat.conversation.messages.filter(number=14).update, status="interrupted")
+    path = f"/conversations/{chat.conversation.pk}"
+    begins: dict[str, tuple[str, str, Any]] = {
+        "send_message": ("POST", "/messages", {"text": "Hello"}),
+        "edit_message": ("POST", "/messages/5/edit", {"text": "Hello"}),
+        "regenerate_answer": ("POST", "/messages/6/regenerate", {}),
+        "retry": ("POST", "/retry", {}),
+        "compact": ("POST", "/compactions", {}),
+        "change_conversation": ("PATCH", "", {"model": "small-model"}),
+    }
+    assert begins.keys() == {name for name in find_beginners() if name != "run_turn"}
+    for name, (method, place, body) in begins.items():
+        assert code(await program.ask(method, path + place, body)) == (429, "rate_limited"), name
+    assert not await in_db(Turn.objects.exists)
+    assert chat.script.requests == []
+
+
+def find_beginners() -> set[str]:
+    """The functions of the API that begin turns."""
+    found = set()
+    for source in Path(chat_api.__path__[0]).glob("*.py"):
+        for function in ast.parse(source.read_text()).body:
+            if isinstance(function, ast.AsyncFunctionDef | ast.FunctionDef) and re.search(
+                r"\b(run_turn|runner\.begin)\(", ast.unparse(ast.Module(function.body, []))
+            ):
+                found.add(function.name)
+    return found
 
 
 # --- What it costs --------------------------------------------------------------------------------

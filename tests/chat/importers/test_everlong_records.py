@@ -4,8 +4,14 @@ it in an export."""
 import pytest
 from django.db.models import Model
 
+from agent.audit.audit import Findings
+from agent.compaction.chapters.chapter import Chapter
+from agent.errors import AgentError, ErrorCode
 from chat.importers.everlong_records import (
+    AuditRecord,
+    ChapterRecord,
     ConversationRecord,
+    ErrorRecord,
     FactRecord,
     MessageRecord,
     ProjectRecord,
@@ -18,8 +24,10 @@ from chat.models import Compaction, Conversation, Memory, MemoryProposal, Messag
 
 # Columns that no export has, or under another name; docs/export_format.md says why.
 DERIVED = {"history_version", "compressed_context", "compressed_at", "compressed_through", "tokens"}
-OF_THIS_SITE = {"owner", "held", "deleted_at", "imported_at", "client_id"}
-OF_THIS_SITE |= {"meter_valid_from", "record_agreed_at"}
+OF_THIS_SITE = {
+    *("owner", "held", "deleted_at", "imported_at", "client_id"),
+    *("meter_valid_from", "record_agreed_at"),
+}
 WHILE_IT_RUNS = {
     *("holder", "lease_expires", "stop_requested", "compaction_wanted", "worker_pid", "temporary"),
 }
@@ -46,3 +54,10 @@ def test_every_column_is_exported_or_known_to_be_left_out(
     columns = {field.name for field in model._meta.concrete_fields} - {"id"}
     told = {RENAMED.get(name, name) for name in columns}
     assert told - set(record.model_fields) <= LEFT_OUT
+
+
+def test_what_is_stored_as_json_is_known_field_by_field() -> None:
+    assert set(Chapter("", 1, 1, by_rule=True).as_dict()) == set(ChapterRecord.model_fields)
+    assert set(Findings().as_dict()) <= set(AuditRecord.model_fields)
+    error = AgentError(ErrorCode.INTERNAL, "It failed.")
+    assert set(error.as_dict()) == set(ErrorRecord.model_fields)

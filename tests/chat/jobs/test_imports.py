@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.core.management import CommandError, call_command
 
 from accounts.models import User
@@ -22,6 +24,7 @@ from chat.importers.records import (
 )
 from chat.jobs import imports
 from chat.models import Conversation, ImportJob, ImportOffer, Memory, Message, Origin, Project
+from chat.queries.account_export import export_account
 from chat.services.library import import_jobs, import_offers
 from chat.services.library import projects as project_services
 from tests.chat.factories import make_user
@@ -318,3 +321,16 @@ def test_the_command_asks_whose_they_are(user: User, export: Path) -> None:
         command(export)
     command(export, user="bob")
     assert {row.owner.username for row in Conversation.objects.all()} == {"bob"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_account_s_export_tells_of_imports(user: User, run_written: Any) -> None:
+    run_written(imported("one"), Offered("memory", "Has two cats."))
+
+    async def read() -> bytes:
+        return b"".join([part async for part in export_account(user)])
+
+    archive = ZipFile(BytesIO(async_to_sync(read)()))
+    kept = json.loads(archive.read("kept.json"))
+    assert [each["report"]["totals"]["new"] for each in kept["imports"]] == [1]
+    assert [offer["text"] for offer in kept["offers"]] == ["Has two cats."]

@@ -58,7 +58,7 @@ class TestTheServiceWorker:
         answer = client.get("/service-worker.js")
         assert answer["Content-Type"].startswith("text/javascript")
         assert answer["Cache-Control"] == "no-cache"
-        assert "worker-src 'self'" in answer["Content-Security-Policy"]
+        assert "script-src 'self'" in answer["Content-Security-Policy"]  # of workers too
 
     def test_it_keeps_nothing(self) -> None:
         found = finders.find("js/service_worker.js")

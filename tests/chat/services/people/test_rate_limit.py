@@ -44,12 +44,18 @@ STARTS = {
     "message_regenerate",
     "admin:chat_compaction_changelist",
 }
+# What is queued is counted when it goes out: `chat.services.turns.queue_sending.begin_queued`.
 FRAMES: dict[str, dict[str, Any]] = {
     "SendMessage": {"type": "message.send", "client_id": "a", "text": "Hello"},
     "Compact": {"type": "compact"},
     "StopTurn": {"type": "turn.stop"},
     "CancelCompaction": {"type": "compact.cancel"},
     "DecideCall": {"type": "tool.decide", "turn_id": 1, "id": "toolu_1", "decision": "deny"},
+    "AddToQueue": {"type": "queue.add", "client_id": "q", "text": "And then?"},
+    "EditQueued": {"type": "queue.edit", "id": 1, "text": "And now?"},
+    "RemoveQueued": {"type": "queue.remove", "id": 1},
+    "SendQueuedNow": {"type": "queue.now", "id": 1},
+    "ResumeQueue": {"type": "queue.resume"},
     "Sync": {"type": "sync"},
     "Ping": {"type": "ping"},
 }
@@ -135,13 +141,14 @@ def commits() -> Iterator[Callable[[], Any]]:
 
 
 async def starting(chat: Chat) -> tuple[set[str], set[str]]:
-    """The names of the addresses that begin a turn when they are asked for everything, and of those
-    that answer with a limit."""
+    """The names of the pages' addresses that begin a turn when they are asked for everything, and
+    of those that answer with a limit. The API's are in tests/chat/api."""
     begun, limited = set(), set()
     site = await in_db(Site)
     with commits() as stored:
         seen = stored()
-        for name, template in templates():
+        pages = [each for each in templates() if not each[0].startswith("api:")]
+        for name, template in pages:
             both = [("get", 0), ("post", 0), ("post", 1)]
             for method, message in both if "<int:message>" in template else both[:2]:
                 response = await ask(site, method, site.path(template, message))

@@ -53,12 +53,14 @@ CLIENTS = {
 }
 QUEUES = {
     "admin/actions.py",
+    "api/imports.py",  # a process that stores
     "live/budget_news.py",  # mail
     "live/enqueuing.py",
     "live/follow_up.py",
     "live/sweeping.py",  # scheduled prompts go into a conversation's queue, whose turn asks
     "live/waiting.py",
     "tasks.py",
+    "web/imports.py",
 }
 
 
@@ -117,7 +119,7 @@ def suggest_title(talk: Conversation) -> Callable[[], Any]:
 
 
 ASKING = {each.__name__: each for each in (compact, use_pause, rebuild, suggest_title)}
-NOT_ASKING = {"mail_schedule", "send_scheduled", "mail_budget"}
+NOT_ASKING = {"mail_schedule", "send_scheduled", "mail_budget", "push_end", "run_imports"}
 
 
 def test_every_task_is_tried_here() -> None:
