@@ -4,6 +4,7 @@ Desktop and phone, light and dark. The model is scripted, so that every picture 
 """
 
 import argparse
+import json
 import os
 import shutil
 import tempfile
@@ -184,6 +185,7 @@ def take_all(studio: Studio, setup_path: str, fill: Callable[[], object]) -> Non
         composing(studio, page)
         compact(studio, page)
         failure(studio, page)
+        doors(studio, page)
         state = page.context.storage_state()
     with studio.page(state) as page:  # type: ignore[arg-type]
         page.goto(studio.url + "/admin/chat/conversation/")
@@ -280,7 +282,9 @@ def composing(studio: Studio, page: Page) -> None:
     page.keyboard.press("Escape")
 
 
-SECTIONS = ("general", "memory", "tokens", "sessions", "security", "usage", "data")
+SECTIONS = (
+    *("general", "memory", "tokens", "notifications", "sessions", "security", "usage", "data"),
+)
 
 
 def settings(studio: Studio, page: Page) -> None:
@@ -368,6 +372,88 @@ def failure(studio: Studio, page: Page) -> None:
     say(page, "Write the announcement for the team.")
     page.locator("article[data-status=failed]").wait_for()
     studio.shoot(page, "08-error", "article .error-card, article[data-status=failed]")
+
+
+def doors(studio: Studio, page: Page) -> None:
+    """What waits to be sent, what is scheduled, how a chat is saved, an import, the API's page."""
+    gate = studio.script.stall("Rollouts trade", then=" speed for safety.", when=is_chat)
+    say(page, "How would you roll it out?")
+    page.locator("article[data-status=streaming] .tail").wait_for()
+    gate.reached.wait(PATIENCE)
+    for text in ("And who has to be told?", "Write that as a checklist for the launch day."):
+        say(page, text)
+        page.locator(".queued", has_text=text).wait_for()
+    studio.shoot(page, "28-queue")
+    for left in (1, 0):
+        page.locator(".queued [data-queue=remove]").last.click()
+        page.wait_for_function("n => document.querySelectorAll('.queued').length === n", arg=left)
+    gate.release()
+    page.locator("#send:visible").wait_for()
+    for name, entry in (("29-schedules", "Scheduled prompts…"), ("29-saving", "Save as a file…")):
+        page.click("#conversation-menu summary")
+        page.get_by_role("button", name=entry).click()
+        page.locator("#dialog-title").wait_for()
+        studio.shoot(page, name, "#dialog-title")
+        page.keyboard.press("Escape")
+    page.goto(f"{studio.url}/imports/")
+    studio.shoot(page, "30-imports")
+    export = {"name": "conversations.json", "mimeType": "application/json", "buffer": EXPORT}
+    page.set_input_files("[name=files]", [export])  # type: ignore[list-item]
+    page.get_by_role("heading", name="Report").wait_for()
+    studio.shoot(page, "30-import-report")
+    page.goto(f"{studio.url}/api/v1/docs/")
+    studio.shoot(page, "31-api")
+
+
+# Of ChatGPT: a short chat, custom instructions, and a picture whose bytes are not there.
+EXPORT = json.dumps(
+    [
+        {
+            "id": "one",
+            "title": "Sourdough",
+            "create_time": 1_750_000_000,
+            "mapping": {
+                "a": {
+                    "parent": None,
+                    "message": {
+                        "author": {"role": "user"},
+                        "content": {
+                            "content_type": "user_editable_context",
+                            "user_profile": "I bake on Sundays.",
+                            "user_instructions": "Answer in grams.",
+                        },
+                    },
+                },
+                "b": {
+                    "parent": "a",
+                    "message": {
+                        "author": {"role": "user"},
+                        "content": {
+                            "content_type": "multimodal_text",
+                            "parts": [
+                                "Is this crumb too tight?",
+                                {
+                                    "content_type": "image_asset_pointer",
+                                    "asset_pointer": "file-service://file-crumb",
+                                },
+                            ],
+                        },
+                    },
+                },
+                "c": {
+                    "parent": "b",
+                    "message": {
+                        "author": {"role": "assistant"},
+                        "content": {
+                            "content_type": "text",
+                            "parts": ["A little. Give it 40 minutes more at 24 °C."],
+                        },
+                    },
+                },
+            },
+        }
+    ]
+).encode()
 
 
 @contextmanager

@@ -21,7 +21,9 @@ function say(name) {
 }
 
 async function findSubscription() {
-  const registration = await navigator.serviceWorker.getRegistration(pushPart("form").dataset.scope);
+  const registration = await navigator.serviceWorker.getRegistration(
+    pushPart("form").dataset.scope,
+  );
   return registration?.pushManager.getSubscription();
 }
 

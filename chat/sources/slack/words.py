@@ -84,19 +84,19 @@ def _draw_answer(
         return join_posts(parts, f"_{WRITING}_")
     if turn and (ending := _describe_end(turn, messages[-1], conversation)):
         return join_posts(parts, ending)
-    return parts or [f"_{escape(gettext('The answer has no text.'))}_"]
+    return parts or [_quiet(gettext("The answer has no text."))]
 
 
 def _describe_end(turn: Turn, last: Message, conversation: Conversation) -> str:
     """What is to be said of an answer that is not simply complete."""
     if turn.status == Turn.Status.CANCELLED:
-        return f"_{escape(gettext('Stopped.'))}_"
+        return _quiet(gettext("Stopped."))
     if turn.status in (Turn.Status.FAILED, Turn.Status.INTERRUPTED):
         error = translate_error(turn.error) or {}
         said = error.get("message") or gettext("The answer was interrupted.")
         return f":warning: {escape(said)} {open_chat(conversation)}"
     if last.stop_reason == Message.REFUSED:
-        return f"_{escape(gettext('The model declined to go on.'))}_"
+        return _quiet(gettext("The model declined to go on."))
     return f"_{escape(turn.notice_text)}_" if turn.notice else ""
 
 
@@ -109,7 +109,7 @@ def _describe_compaction(compaction: Compaction, conversation: Conversation) -> 
     """The line of a compaction."""
     match compaction.status:
         case Compaction.Status.RUNNING:
-            return f"_{escape(gettext('Compacting the chat…'))}_"
+            return _quiet(gettext("Compacting the chat…"))
         case Compaction.Status.COMPLETED:
             said = gettext("Compacted: #{first}–#{last} are summarised now, and kept.").format(
                 first=compaction.first.number, last=compaction.through.number
@@ -160,3 +160,8 @@ def explain_other_owner(conversation: Conversation) -> str:
 def explain_failure(words: str, conversation: Conversation | None = None) -> str:
     """A refusal, with the way to the conversation."""
     return f"{escape(words)} {open_chat(conversation)}" if conversation else escape(words)
+
+
+def _quiet(words: str) -> str:
+    """In italics, as Slack marks them."""
+    return f"_{escape(words)}_"
