@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -110,7 +111,7 @@ def test_a_trimmed_request_fits_whenever_the_last_turn_alone_does(
 ) -> None:
     trimmed = trim(context, COUNTER, used)
     assert list(trimmed.messages) == list(context.messages[trimmed.omitted :])
-    last = max(i for i, m in enumerate(context.messages) if starts_turn(m))
+    last = max(i for i in range(len(context.messages)) if starts_turn(context.messages[: i + 1]))
     assert trimmed.omitted <= last
     alone = replace(context, messages=context.messages[last:], first=None)
     size = measure(trimmed, COUNTER).total
@@ -123,9 +124,11 @@ def test_a_trimmed_request_fits_whenever_the_last_turn_alone_does(
         event("the last turn alone does not fit")
 
 
-def starts_turn(message: AgentMessage) -> bool:
-    kinds = {block["type"] for block in message.blocks}
-    return message.role == "user" and "tool_result" not in kinds
+def starts_turn(messages: Sequence[AgentMessage]) -> bool:
+    """Whether the last of them does: what is said after results is said while their turn runs."""
+    said = takewhile(lambda message: message.role == "user", reversed(messages))
+    kinds = {block["type"] for message in said for block in message.blocks}
+    return messages[-1].role == "user" and "tool_result" not in kinds
 
 
 # --- Compaction -----------------------------------------------------------------------------------

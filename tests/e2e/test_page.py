@@ -280,22 +280,6 @@ def test_cancelled_compaction_unlocks_and_compact_with_nothing_says_so(
     expect(tab.locator(".divider .summary-body")).to_contain_text("They counted words.")
 
 
-def test_a_refused_message_keeps_the_draft(tab: Page, scripted: DemoServer) -> None:
-    gate = scripted.script.stall("One mo", then="ment.", when=is_chat)
-    say(tab, "Hello")
-    expect(tab.locator("#stop")).to_be_visible()
-    say(tab, "Me too")
-    expect(tab.locator("#composer-hint")).to_contain_text("Your text is kept.")
-    expect(composer(tab)).to_have_value("Me too")
-    gate.release()
-    wait_for_answer(tab, 1)
-    expect(composer(tab)).to_have_value("Me too")
-    scripted.script.reply("You too.", when=is_chat)
-    composer(tab).press("Enter")
-    wait_for_answer(tab, 2)
-    expect(composer(tab)).to_have_value("")
-
-
 def test_a_message_that_waits_for_a_busy_server_says_so_and_keeps_its_text(
     empty_tab: Page, talk: Talk, scripted: DemoServer
 ) -> None:

@@ -55,8 +55,8 @@ def test_the_menu_of_the_account_leads_to_the_settings(chat: Page) -> None:
     menu = chat.locator(".user-menu .menu-panel")
     names = [each.strip() for each in menu.locator(":scope > *").all_inner_texts()]
     assert names == [
-        *("Settings", "Usage", "Projects", "Help and shortcuts"),
-        *("Administration", "Sign out"),
+        *("Settings", "Usage", "Projects", "Import"),
+        *("Help and shortcuts", "Administration", "Sign out"),
     ]
     menu.get_by_role("link", name="Settings").click()
     expect(chat.locator("#dialog #settings-title")).to_have_text("General")
