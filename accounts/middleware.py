@@ -51,10 +51,11 @@ class PrivatePagesMiddleware(MiddlewareMixin):
         """401 where the page is not of the person who is signed in. Of nobody's, the view tells.
         What is told from here on is in the language that the person has chosen."""
         speak_chosen_language(request)
-        owner = request.headers.get(OWNER_HEADER) or request.POST.get(OWNER_FIELD)
-        if not owner or owner == request.session.get(SESSION_KEY):
+        signed_in = request.session.get(SESSION_KEY)
+        if not signed_in:  # a program's body is not read here: its view may want it whole
             return None
-        if not request.user.is_authenticated:
+        owner = request.headers.get(OWNER_HEADER) or request.POST.get(OWNER_FIELD)
+        if not owner or owner == signed_in or not request.user.is_authenticated:
             return None
         words = explain_other_user(request)
         if is_scripted(request):

@@ -10,7 +10,8 @@ A browser is told as long as the session lasts in which it asked, and for its pe
 import hashlib
 import json
 import os
-from base64 import urlsafe_b64decode
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from email.utils import parseaddr
 from enum import Enum
@@ -41,6 +42,8 @@ TIME_TO_LIVE = 4 * 60 * 60  # s that a service waits for a browser that is off
 MOST_ENDPOINT = 1000  # characters
 POINT_BYTES, SECRET_BYTES = 65, 16  # of a browser's key and secret (RFC 8291)
 KEY_BYTES = 32
+# What an address is written with (RFC 3986): other characters are not read alike by all readers.
+_ADDRESS = re.compile(r"[\w.~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)
 GONE = (404, 410)
 OF_ANOTHER_KEY = (401, 403)  # the browser subscribed to another key than ours is now
 
@@ -78,7 +81,7 @@ def subscribe(
     if len(endpoint) > MOST_ENDPOINT or not is_push_service(endpoint):
         raise Unusable("endpoint")
     point, secret = _decode(given.get("p256dh", "")), _decode(given.get("auth", ""))
-    if len(point) != POINT_BYTES or point[0] != 4 or len(secret) != SECRET_BYTES:
+    if len(point) != POINT_BYTES or not _is_on_curve(point) or len(secret) != SECRET_BYTES:
         raise Unusable("keys")
     hashed = hash_endpoint(endpoint)
     others = PushSubscription.objects.filter(user=user).exclude(endpoint_hash=hashed)
@@ -88,8 +91,8 @@ def subscribe(
         "user": user,
         "session_key": session_key,
         "endpoint": endpoint,
-        "p256dh": given["p256dh"],
-        "auth": given["auth"],
+        "p256dh": _encode(point),
+        "auth": _encode(secret),
         "browser": browser[:200],
         "language": language[:20],
     }
@@ -133,6 +136,8 @@ def hash_endpoint(endpoint: str) -> str:
 def is_push_service(endpoint: str) -> bool:
     """Whether an address is of a service that `PUSH_SERVICES` names: by its host, which is asked by
     HTTPS, or by a whole origin."""
+    if not _ADDRESS.fullmatch(endpoint):
+        return False
     try:
         parts = urlsplit(endpoint)
         port = parts.port
@@ -158,6 +163,22 @@ def _decode(value: str) -> bytes:
         return urlsafe_b64decode(value + "=" * (-len(value) % 4))
     except ValueError:
         return b""
+
+
+def _encode(value: bytes) -> str:
+    """As it is stored: without what decoding leaves out, which may be as long as it likes."""
+    return urlsafe_b64encode(value).decode().rstrip("=")
+
+
+def _is_on_curve(point: bytes) -> bool:
+    """Whether it is a key to which anything can be encrypted."""
+    from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
+
+    try:
+        EllipticCurvePublicKey.from_encoded_point(SECP256R1(), point)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_tellable() -> frozenset[int]:

@@ -28,7 +28,7 @@ from typing import IO
 import psutil
 
 from tests.support.launcher import LAUNCHER, LIBRARIES, LaunchedProcess, Program, listen
-from tests.support.programs import BROWSER, PROXIES, describe, prepare
+from tests.support.programs import BROWSER, CLIENTS, PROXIES, describe, prepare
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 1_800.0  # seconds a step; on a busy machine the slowest takes a third of it
@@ -39,7 +39,8 @@ PYTEST = ["-m", "pytest", "-q", "--tb=short"]
 PURE = ["tests/agent", "tests/demo"]
 IN_CHROMIUM = "tests/e2e"
 BEHIND_PROXIES = "tests/proxies"
-NEITHER = [f"--ignore={path}" for path in [*PURE, IN_CHROMIUM, BEHIND_PROXIES]]
+BY_CLIENTS = "tests/clients"
+NEITHER = [f"--ignore={path}" for path in [*PURE, IN_CHROMIUM, BEHIND_PROXIES, BY_CLIENTS]]
 ON_BOTH = "on_both or services"
 
 Process = subprocess.Popen[bytes] | LaunchedProcess
@@ -117,6 +118,7 @@ STEPS = [
     ),
     *in_parts(3, Step("e2e", "in Chromium", [*PYTEST, IN_CHROMIUM], needs=BROWSER)),
     Step("e2e", "behind proxies", [*PYTEST, BEHIND_PROXIES], needs=PROXIES),
+    Step("e2e", "clients of the API", [*PYTEST, BY_CLIENTS], needs=CLIENTS),
     *in_parts(3, Step("unit", "on SQLite", [*PYTEST, "-m", "not services", *NEITHER])),
     Step("unit", "without a database", [*PYTEST, *PURE]),
 ]

@@ -397,8 +397,8 @@ def doors(studio: Studio, page: Page) -> None:
         page.keyboard.press("Escape")
     page.goto(f"{studio.url}/imports/")
     studio.shoot(page, "30-imports")
-    export = {"name": "conversations.json", "mimeType": "application/json", "buffer": EXPORT}
-    page.set_input_files("[name=files]", [export])  # type: ignore[list-item]
+    export = FilePayload(name="chats.json", mimeType="application/json", buffer=EXPORT)
+    page.set_input_files("[name=files]", [export])
     page.get_by_role("heading", name="Report").wait_for()
     studio.shoot(page, "30-import-report")
     page.goto(f"{studio.url}/api/v1/docs/")

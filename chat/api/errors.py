@@ -148,11 +148,16 @@ def handle_errors(api: NinjaAPI) -> None:
 def _respond_to_invalid(error: ValidationError) -> HttpResponse:
     """422, with what is wrong in each field."""
     fields: list[ErrorFields] = [
-        {"field": ".".join(map(str, each["loc"])), "message": str(each["msg"])}
-        for each in error.errors
+        {"field": _name_field(each["loc"]), "message": str(each["msg"])} for each in error.errors
     ]
     words = gettext("{field}: {message}").format(**fields[0]) if fields else ""
     return JsonResponse(describe("invalid", words, fields=fields), status=WRONG)
+
+
+def _name_field(location: Sequence[str | int]) -> str:
+    """Where a field is, as `body.text`. Ninja says after `body` what its view calls the whole."""
+    first, *rest = map(str, location)
+    return ".".join([first, *(rest[1:] if rest[:1] == [first] else rest)])
 
 
 def _respond_to_outage(error: Exception) -> HttpResponse:

@@ -146,9 +146,14 @@ class TurnStream:
         answers where they are needed, as they are in the end."""
         require_token(self._reader.token, self._reader.scope)
         turn = find_turn(self._reader.user_id, self._conversation_id, self._turn_id)
-        if needs_text or turn.finished_at:
-            return turn, load_answers(turn.pk, self._sent.place.number)
-        return turn, []
+        if not needs_text and not turn.finished_at:
+            return turn, []
+        number = self._sent.place.number
+        answers = load_answers(turn.pk, number)
+        if number and (not answers or answers[0].number != number):
+            self._sent = SentText(Place(turn.pk))  # the id that was sent names no message of it
+            answers = load_answers(turn.pk, 0)
+        return turn, answers
 
     def _describe_end(self) -> StreamEvent:
         turn, messages = load_turn(self._reader.user_id, self._conversation_id, self._turn_id)

@@ -182,5 +182,5 @@ def _as_sums(sums: Sums) -> SumsOut:
         calls=sums.calls,
         input_tokens=sums.read_tokens,
         output_tokens=sums.output_tokens,
-        dollars=str(sums.dollars),
+        dollars=f"{sums.dollars:f}",
     )

@@ -293,6 +293,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _change_queue(self, frame: QueueFrame) -> None:
         zone = read_zone(self.scope["cookies"])
+        runner.queue.expect(self.conversation_id)
         sent = await in_db(queue_frames.handle, self.user, self.conversation_id, frame, zone)
         if sent:  # a repeat of what is a message by now
             await self._send_snapshot()

@@ -57,6 +57,7 @@ class PromptQueue:
         self._holder = holder
         # Conversations that something waits in, as far as this process knows.
         self._known: set[UUID] = set()
+        self._heard: set[UUID] = set()  # of since a look began, which may have come too late for it
         self._trying: dict[UUID, asyncio.Task[None]] = {}
         self._again: set[UUID] = set()  # to be tried once more after that
         self._pauses: dict[UUID, _Pause] = {}
@@ -67,9 +68,14 @@ class PromptQueue:
             group.create_task(self._listen())
             group.create_task(self._look_forever())
 
+    def expect(self, conversation_id: UUID) -> None:
+        """Something is about to be queued: a turn that runs here looks before its next round."""
+        self._known.add(conversation_id)
+        self._heard.add(conversation_id)
+
     def wake(self, conversation_id: UUID) -> None:
         """Something has changed in a queue: try to send from it."""
-        self._known.add(conversation_id)
+        self.expect(conversation_id)
         if conversation_id in self._trying:
             self._again.add(conversation_id)
             return
@@ -118,8 +124,9 @@ class PromptQueue:
     async def _look(self) -> None:
         if schema.watch.misfit:
             return
+        self._heard.clear()
         waiting = await in_db(queries.list_waiting)
-        self._known = set(waiting)
+        self._known = {*waiting, *self._heard}
         self._pauses = {pk: pause for pk, pause in self._pauses.items() if pk in waiting}
         now = asyncio.get_running_loop().time()
         for conversation_id, is_free in waiting.items():

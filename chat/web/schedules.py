@@ -1,12 +1,13 @@
 """HTTP: the dialog of a conversation's scheduled prompts. Each answer is the dialog again."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -23,6 +24,13 @@ from chat.services.turns import schedules
 from chat.web.access import explain_refusal, find_conversation, get_user
 
 LONGEST = 20_000  # characters of a prompt that somebody writes into a dialog
+# From today, before and after: what comes again is counted from its first day on.
+FURTHEST = timedelta(days=3_653)
+
+
+def _check_day(day: date) -> None:
+    if abs(day - timezone.localdate()) > FURTHEST:
+        raise ValidationError(gettext_lazy("Choose a day that is at most ten years away."))
 
 
 class ScheduleForm(forms.Form):
@@ -35,7 +43,9 @@ class ScheduleForm(forms.Form):
     )
     repeat = forms.ChoiceField(label=gettext_lazy("Repeat"), choices=REPEAT_WORDS.items)
     first_date = forms.DateField(
-        label=gettext_lazy("Day"), widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d")
+        label=gettext_lazy("Day"),
+        widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"),
+        validators=[_check_day],
     )
     time = forms.TimeField(
         label=gettext_lazy("Time"), widget=forms.TimeInput({"type": "time"}, format="%H:%M")

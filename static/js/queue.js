@@ -90,6 +90,7 @@ class List {
   }
 
   async #open(row) {
+    if (this.#edit && this.#edit.area.value !== this.#edit.text) return this.#edit.area.focus(); // nothing typed is lost
     this.#close();
     const answer = await this.tools.request(row.dataset.url).catch(() => null);
     if (!answer?.ok || !row.isConnected) return;
@@ -99,7 +100,13 @@ class List {
     area.value = text;
     const pasted = JSON.parse(answer.headers.get("X-Pasted") ?? "null");
     const pastes = this.tools.trackPastes(area, pasted);
-    this.#edit = { id: Number(row.dataset.queued), area, words: wordsOf(row), pastes, text };
+    this.#edit = {
+      id: Number(row.dataset.queued),
+      area,
+      words: wordsOf(row),
+      pastes,
+      text: area.value,
+    };
     area.addEventListener("keydown", (event) => this.#key(event));
     row.classList.add("editing");
     row.append(form);

@@ -147,6 +147,10 @@ class TestServices:
             {"p256dh": ""},
             {"p256dh": "AAAA"},
             {"p256dh": "é"},
+            {"p256dh": "BA" + "A" * 85},  # no point of the curve
+            {"endpoint": "https://fcm.googleapis.com/\x00"},
+            {"endpoint": "https://fcm.googleapis.com\t/a"},
+            {"endpoint": "https://elsewhere.example\\.push.apple.com/a"},
             {"auth": "A" * 90},
             {"endpoint": f"https://fcm.googleapis.com/{'a' * 1000}"},
         ],
@@ -155,6 +159,13 @@ class TestServices:
         given: dict[str, Any] = PushBrowser(ELSEWHERE).subscription | wrong
         with pytest.raises(push.Unusable):
             push.subscribe(ada, "key", given)
+
+    def test_keys_are_stored_as_they_are_meant(self, ada: User) -> None:
+        given = PushBrowser(ELSEWHERE).subscription
+        given |= {"endpoint": "https://fcm.googleapis.com/a"}
+        long = {name: f"{given[name]}{'!' * 299}\x00" for name in ("p256dh", "auth")}
+        stored = push.subscribe(ada, "key", given | long)
+        assert (stored.p256dh, stored.auth) == (given["p256dh"], given["auth"])
 
 
 class TestTheKey:

@@ -92,9 +92,11 @@ PROGRAMS = {
     "driver": Program("Playwright's driver", find_driver, ("libatomic1",)),
     "nginx": Program("nginx", lambda: find_in_system("nginx"), ("nginx",)),
     "caddy": Program("Caddy", lambda: find_in_system("caddy"), ("caddy",)),
+    "curl": Program("curl", lambda: find_in_system("curl"), ("curl",)),
 }
 BROWSER = ("driver", "chromium")  # in this order: the driver downloads Chromium
 PROXIES = ("nginx", "caddy")
+CLIENTS = ("curl",)
 
 
 def require(*names: str) -> Path:

@@ -233,8 +233,9 @@ def _change(owner: User, conversation_id: UUID, queued_id: int, **values: Any) -
 
 
 def tell_queue(conversation_id: UUID) -> None:
-    """When this is committed, show the queue in every tab, and let a web process send from it."""
+    """When this is committed, let a web process send from the queue, and show it in every tab: the
+    list takes a while to be drawn, in which a round of tools may end."""
+    emit_queue_news(conversation_id)
     emit_later(
         conversation_group(conversation_id), lambda: from_rows.queue_changed(conversation_id)
     )
-    emit_queue_news(conversation_id)

@@ -60,8 +60,12 @@ def put_in_between(turn_id: int) -> None:
         conversation = read_row(Conversation, lock=True, pk=turn.conversation_id)
         assert conversation is not None
         head = find_head(conversation)
+        # As in `send_prompt`: a program may have sent with the same id what it had queued.
+        ids = [queued.client_id for queued, _ in ready]
+        known = Message.objects.filter(conversation=conversation, client_id__in=ids)
+        sent = set(known.values_list("client_id", flat=True))
         for queued, prompt in ready:
-            if take_unchanged(queued):
+            if take_unchanged(queued) and queued.client_id not in sent:
                 head = store_prompt(prompt, conversation, head, turn)
         tell_queue(conversation.pk)
 

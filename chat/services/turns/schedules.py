@@ -153,8 +153,8 @@ def _send(row: ScheduledPrompt, due: datetime, now: datetime) -> None:
     except Refused as refusal:
         _fail(row, refusal.message)
         return
-    row.running, row.last_at, row.missed_at = client_id, now, None
-    row.save(update_fields=["running", "last_at", "missed_at"])
+    row.running, row.last_at, row.missed_at, row.problem = client_id, now, None, ""
+    row.save(update_fields=["running", "last_at", "missed_at", "problem"])
     log.info("scheduled prompt queued", scheduled=row.pk, conversation=str(row.conversation_id))
 
 

@@ -40,7 +40,11 @@ def escape(text: str) -> str:
 
 def link(address: str, text: str) -> str:
     """A link with its text, or the text alone where the address is none of the web."""
-    if urlsplit(address).scheme not in ("http", "https", "mailto"):
+    try:
+        scheme = urlsplit(address).scheme
+    except ValueError:  # brackets around what is no IPv6 address
+        scheme = ""
+    if scheme not in ("http", "https", "mailto"):
         return escape(text)
     safe = quote(address, safe="%/:=&?~#+!$,;'@()*[]")
     return f"<{escape(safe)}|{escape(text).replace('|', '¦').strip() or escape(safe)}>"

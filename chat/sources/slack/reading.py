@@ -60,7 +60,9 @@ def _read_code(text: str, names: Mapping[str, str]) -> str:
 
 def _name(reference: str, names: Mapping[str, str], *, as_link: bool = True) -> str:
     target, _, label = reference.partition("|")
-    match target[0]:
+    match target[:1]:
+        case "":
+            return label
         case "@":
             name = names.get(target[1:], label.lstrip("@") or target[1:])
             return f"@{name}" if name else ""

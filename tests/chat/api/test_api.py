@@ -274,7 +274,8 @@ def test_a_program_knows_whose_it_is_and_what_there_is(
 
 
 def test_usage_of_a_month(ask: Ask) -> None:
-    assert ask("GET", "/usage?month=2026-11").json()["total"]["calls"] == 0
+    total = ask("GET", "/usage?month=2026-11").json()["total"]
+    assert (total["calls"], total["dollars"].strip("0.")) == (0, "")
     assert code(ask("GET", "/usage?month=2026-13")) == (422, "invalid")
 
 
@@ -390,9 +391,19 @@ def test_what_is_no_json_is_said(user: User, issue: Callable[..., Program]) -> N
     assert code(sent) == (400, "bad_request")
 
 
+def test_a_body_that_says_it_is_a_form_is_no_json(ask: Ask) -> None:
+    for kind in ("multipart/form-data; boundary=edge", "application/x-www-form-urlencoded"):
+        sent = ask.client.generic("POST", f"{ROOT}/conversations", '--edge\n{"a"', kind)
+        assert code(sent) == (400, "bad_request")
+
+
 def test_fields_that_are_wrong_are_named(ask: Ask) -> None:
     error = ask("GET", "/conversations?limit=many").json()["error"]
     assert [each["field"] for each in error["fields"]] == ["query.limit"]
+    error = ask("POST", "/conversations", {"pinned": 1, "title": 7}).json()["error"]
+    assert {each["field"] for each in error["fields"]} == {"body.pinned", "body.title"}
+    error = ask("POST", "/conversations").json()["error"]
+    assert [each["field"] for each in error["fields"]] == ["body"]
 
 
 @pytest.mark.parametrize(

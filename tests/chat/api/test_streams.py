@@ -89,6 +89,16 @@ async def test_a_stream_goes_on_from_each_of_its_events(chat: Chat, program: Pro
         assert sum(lengths) == len(TEXT) - len(read_along(before).get(6, ""))
 
 
+@pytest.mark.parametrize("number", [1, 5, 7, 10**30, -3])
+async def test_an_id_that_names_no_message_of_the_turn_gets_all_of_it(
+    chat: Chat, program: Program, number: int
+) -> None:
+    chat.model.script.reply(TEXT)
+    turn = (await send(program, chat)).json()["id"]
+    heard = await gather(program, events_of(chat, turn), f"{turn}:{number}:4:0a0b0c0d")
+    assert read_along(heard) == {6: TEXT}
+
+
 async def test_a_stream_that_breaks_off_goes_on_while_the_answer_is_written(
     chat: Chat, program: Program
 ) -> None:

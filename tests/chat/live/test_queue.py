@@ -2,8 +2,9 @@
 
 import asyncio
 import re
+from threading import Event
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from pytest_django import Settings
@@ -124,6 +125,29 @@ async def test_a_prompt_of_another_process_goes_out_and_so_does_one_nobody_was_t
     assert await list_said(chat) == ["1", "2"]
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
+
+
+async def test_what_is_heard_of_while_all_queues_are_read_is_not_forgotten(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = PromptQueue(runner.begin, "here")
+    begun, may_end = asyncio.Event(), Event()
+    loop = asyncio.get_running_loop()
+
+    def read_slowly() -> dict[UUID, bool]:
+        loop.call_soon_threadsafe(begun.set)
+        may_end.wait(PATIENCE)
+        return {}
+
+    monkeypatch.setattr(live_queue.queries, "list_waiting", read_slowly)
+    look = asyncio.create_task(here._look())
+    await begun.wait()
+    here.expect(chat.conversation.pk)
+    may_end.set()
+    await look
+    assert here.may_hold(chat.conversation.pk)
+    await here._look()
+    assert not here.may_hold(chat.conversation.pk), "nothing waits there"
 
 
 async def test_two_processes_send_a_prompt_once(chat: Chat) -> None:

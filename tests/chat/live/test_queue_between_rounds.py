@@ -12,6 +12,8 @@ from chat.db.threads import in_db
 from chat.engine import tools
 from chat.models import Message, QueuedPrompt, SearchEntry
 from chat.queries.exchanges import load_exchange
+from chat.services.turns import queue
+from chat.services.turns.turns import NewMessage
 from chat.tools import registry
 from demo.api.protocol import ScriptedReply, text, tool_use
 from spending.models import ModelCall
@@ -159,3 +161,32 @@ async def test_a_stop_while_the_tool_runs_keeps_it_in_the_queue(chat: Chat, bell
     await tab.next("turn.finished", status="cancelled")
     (row,) = await in_db(list, QueuedPrompt.objects.all())
     assert (row.text, row.problem["code"]) == ("But softly", "paused")
+
+
+async def test_what_was_sent_with_the_same_id_meanwhile_is_not_said_twice(
+    chat: Chat, bell: Bell
+) -> None:
+    def queue_and_pause() -> QueuedPrompt:
+        new = NewMessage("Ring it", client_id="of a program")
+        row = queue.queue_prompt(chat.user.pk, chat.conversation.pk, new)
+        queue.pause_queue(chat.conversation.pk, queue.STOPPED)
+        return row
+
+    gate = chat.script.pause("Hello", 0)
+    chat.script.reply(ring())
+    chat.script.reply("Rung")
+    tab = await chat.open()
+    tab.say("Hello")
+    await gate.wait_reached()
+    row = await in_db(queue_and_pause)
+    gate.release()
+    await tab.next("turn.finished", status="completed")
+    tab.send("message.send", client_id=row.client_id, text="Ring it")
+    await asyncio.wait_for(bell.runs.wait(), tab.patience)
+    tab.send("queue.now", id=row.pk)
+    await tab.next("queue.changed", count=1)
+    bell.may_end.set()
+    await tab.next("turn.finished", status="completed")
+    said = [each.text for each in await load_branch(chat) if each.role == "user"]
+    assert said == ["Hello", "Ring it", "Rung"]
+    assert not await in_db(QueuedPrompt.objects.exists)

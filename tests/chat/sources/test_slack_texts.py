@@ -28,6 +28,7 @@ NAMES = {"U1": "Ada", "UBOT": ""}
         ("see ```x = *y*\nz``` there", "see \n```\nx = *y*\nz\n```\n there"),
         ("`<https://a.example|a.example>`", "`a.example`"),
         (":tada: done :white_check_mark:", ":tada: done :white_check_mark:"),
+        ("<|one> and <|>", "one and"),
         ("", ""),
     ],
 )
@@ -46,6 +47,7 @@ def test_the_people_that_a_text_mentions_are_known() -> None:
         ("# A *title*", "*A _title_*"),
         ("[here](https://example.org/?a=1&b=2)", "<https://example.org/?a=1&amp;b=2|here>"),
         ("[x](ftp://example.org/a) [y](javascript:alert)", "x [y](javascript:alert)"),
+        ("[x](http://[host:port]/c) ![y](https://[d:e]/)", "x y"),
         ("![plan](https://example.org/p.png)", "<https://example.org/p.png|plan>"),
         ("- a\n  - b\n    1. c\n- d", "• a\n    ◦ b\n        1. c\n• d"),
         ("3. three\n4. four", "3. three\n4. four"),

@@ -71,6 +71,8 @@ def test_one_is_made_changed_paused_and_deleted(browser: Client, talk: Conversat
         ({"time": "nine"}, "valid time"),
         ({"repeat": "hourly"}, "not one of the available choices"),
         ({"repeat": "once", "first_date": "2020-01-01"}, "That time is over."),
+        ({"first_date": "0001-01-01"}, "at most ten years away"),
+        ({"first_date": "9999-12-31"}, "at most ten years away"),
     ],
 )
 def test_what_cannot_be_is_said_and_kept(

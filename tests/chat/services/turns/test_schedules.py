@@ -152,6 +152,18 @@ def test_a_start_that_is_refused_is_a_failure_and_nothing_piles_up(daily: Schedu
     assert (daily.failures, daily.pause) == (3, Pause.FAILURES)
 
 
+def test_a_start_that_is_refused_after_an_answer_that_failed_counts_too(
+    daily: ScheduledPrompt,
+) -> None:
+    send(daily, DUE)
+    answer(daily, Turn.Status.FAILED)
+    send(daily, DUE + DAY)
+    QueuedPrompt.objects.update(problem={"code": "budget_used", "message": "The budget is used."})
+    schedules.settle(daily.pk)
+    daily.refresh_from_db()
+    assert (daily.failures, daily.problem) == (2, "The budget is used.")
+
+
 def test_a_stopped_answer_and_a_removed_prompt_are_no_failures(daily: ScheduledPrompt) -> None:
     send(daily, DUE)
     answer(daily, Turn.Status.CANCELLED)

@@ -20,10 +20,10 @@ import pytest
 from tests.conftest import processes
 from tests.services.browsers import Person
 from tests.support.patience import PATIENCE
+from tests.support.programs import CLIENTS, require
 from tests.support.server import EverlongProcess
 
-pytestmark = pytest.mark.services
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = re.compile(r"^```(sh|python)\n(.*?)^```", re.M | re.S)
 EXAMPLES = EXAMPLE.findall((ROOT / "docs" / "api.md").read_text("utf-8"))
 
@@ -83,6 +83,7 @@ async def make_token(process: EverlongProcess) -> str:
 
 @pytest.mark.parametrize(("language", "code"), EXAMPLES)
 def test_the_examples_of_the_document_work(served: Served, language: str, code: str) -> None:
+    require(*CLIENTS)
     command = [sys.executable, "-c"] if language == "python" else ["bash", "-euo", "pipefail", "-c"]
     known = {"EVERLONG_URL": served.url, "EVERLONG_TOKEN": served.token}
     ran = subprocess.run(
