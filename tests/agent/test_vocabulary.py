@@ -146,12 +146,12 @@ def test_load_encoding_gives_none_without_an_intact_file(
 ) -> None:
     if content is not None:
         (tmp_path / FILE_NAME).write_bytes(content)
-    monkeypatch.setattr(tiktoken, "get_encoding", unexpected)
+    monkeypatch.setattr(tiktoken, "Encoding", unexpected)
     assert load_encoding(tmp_path) is None
 
 
 def test_load_encoding_never_downloads(vocabulary_directory: Path) -> None:
-    """In a process of its own, since tiktoken keeps what it has loaded."""
+    """In a process of its own, since what was loaded is kept."""
     program = (
         "import pathlib, socket, sys\n"
         "from agent.vocabulary import load_encoding\n"
