@@ -33,7 +33,7 @@ PAGE = 30
 FILLING, LINE_CHARACTERS = 60, 90
 # Of one message: at least its frame, and no more than is left where its code is folded.
 LINES_AROUND, MOST_LINES = 2, 20
-SIDEBAR = 100
+SIDEBAR = 80
 HITS, HIT_CHARACTERS = 20, 120
 
 Item = dict[str, Any]
