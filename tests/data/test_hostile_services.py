@@ -119,7 +119,7 @@ def test_titles_are_escaped_and_found(hostile: Corpus, client: Browser) -> None:
         Conversation(owner=user, model="m", title=title) for title in titles
     )
     for title, row in zip(titles, made, strict=True):
-        response = client.get(reverse("sidebar"), {"q": title})
+        response = client.get(reverse("sidebar"), {"q": title, "count": len(titles)})
         assert response.status_code == 200
         html = response.content.decode()
         if len(re.findall(r"<a\s", html)) < 100:  # of more, only the newest are shown

@@ -5,15 +5,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.cache import cache
-from django.core.management import call_command
 from django.test import Client as Browser
+from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import User
@@ -23,8 +22,11 @@ from agent.model.rules import find_violations
 from agent.tokens import Factor
 from chat.engine.model_server import get_counter
 from chat.engine.state import load_state
+from chat.importers import pi_sessions
+from chat.importers.archive import Archive
 from chat.importers.pi import Session
 from chat.models import Compaction, Conversation, Message
+from chat.services.library.importing import store_conversation
 from chat.services.summary import summaries
 from chat.services.turns import endings
 from chat.services.turns.endings import TurnOutcome
@@ -62,9 +64,21 @@ def user(settings: Settings, vocabulary_directory: Path, session: Session) -> Us
 
 
 @pytest.fixture
-def conversation(user: User, session_path: Path) -> Iterator[Conversation]:
-    call_command("import_session", session_path, stdout=StringIO())
-    yield Conversation.objects.get()
+def conversation(user: User, session: Session, session_path: Path) -> Iterator[Conversation]:
+    """The session as it is stored, with what was reported there, which an import does not keep. Its
+    owner agrees that a model reads it."""
+    with Archive([(session_path.name, session_path)]) as archive:
+        (record,) = pi_sessions.read(archive)
+        stored = store_conversation(user, pi_sessions.NAME, record)
+    row = Conversation.objects.get(pk=stored.conversation_id)
+    row.record_agreed_at = timezone.now()
+    row.save(update_fields=["record_agreed_at"])
+    rows = list(row.messages.order_by("number"))
+    reported = {repr(m.blocks[-1:]): m.usage for m in session.messages if m.usage}
+    for message in rows:
+        message.usage = reported.get(repr(message.blocks[-1:]))
+    Message.objects.bulk_update(rows, ["usage"], batch_size=200)
+    yield row
     get_counter.cache_clear()
 
 
