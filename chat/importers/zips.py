@@ -28,9 +28,8 @@ ENTRY_BYTES = 240  # of the table of contents: 46, a name, and what programs add
 class Limits:
     """`members`, and `total` bytes once inflated: of all files that are given together. `ratio`:
     how much larger than its zip a member of more than `ratio_from` bytes may be; text is 4 to 20
-    times larger, deflate ends at 1,032. `element`: bytes of one
-    conversation's JSON, the `values` in it, and how many of them may be
-    in each other."""
+    times larger, deflate ends at 1,032. `element`: bytes of one conversation's JSON, `values` in it
+    at most, nested `depth` times at most."""
 
     members: int = 50_000
     total: int = 20_000_000_000

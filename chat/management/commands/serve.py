@@ -21,12 +21,12 @@ from accounts.sessions import find_user_id
 from accounts.tokens import find_user_id_by_token
 from agent.vocabulary import FILE_NAME
 from chat.db.private_files import keep_private
-from chat.db.threads import UNAVAILABLE, in_db
+from chat.db.threads import in_db
 from chat.engine import model_server
 from chat.live.leaving import watch_signals
 from chat.live.runner import runner
 from chat.live.sweeping import sweep_forever
-from chat.queries import schema
+from chat.management.schema_check import require_schema
 from chat.services.library.file_types import MAX_FILE_BYTES
 from chat.services.library.import_jobs import PIECE_BYTES
 from chat.services.site import model_profiles
@@ -68,7 +68,7 @@ class Command(BaseCommand):
             check_address(host, port)
         except CannotServe as error:
             raise CommandError(str(error)) from None
-        self._check_schema()
+        require_schema()
         try:
             self._slack = make_door() if settings.SLACK else None
         except CannotOpen as error:
@@ -105,17 +105,6 @@ class Command(BaseCommand):
             raise CommandError(f"Port {port} of {host} is taken. Set PORT to another one.")
         self.stdout.write(self._last_words())
         self._leave()
-
-    @staticmethod
-    def _check_schema() -> None:
-        try:
-            misfit = schema.find_misfit()
-        except UNAVAILABLE as error:
-            raise CommandError(
-                f"The database cannot be read: {error}. Check DATABASE_URL, and that it runs."
-            ) from error
-        if misfit:
-            raise CommandError(str(misfit))
 
     def _leave(self) -> None:
         """End the process at once: Python would wait for its threads, which may be in a request

@@ -9,10 +9,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from chat.db.private_files import keep_private
-from chat.db.threads import UNAVAILABLE
 from chat.engine import model_server
 from chat.live.runner import runner
-from chat.queries import schema
+from chat.management.schema_check import require_schema
 from chat.sources.slack.extra import CannotOpen, make_door
 
 
@@ -33,7 +32,7 @@ class Command(BaseCommand):
                 "is connected to Slack itself."
             )
         keep_private()
-        self._check_schema()
+        require_schema()
         try:
             self._door = make_door()
         except CannotOpen as error:
@@ -42,17 +41,6 @@ class Command(BaseCommand):
         self.stdout.flush()
         asyncio.run(self._run())
         self.stdout.write("Stopped.")
-
-    @staticmethod
-    def _check_schema() -> None:
-        try:
-            misfit = schema.find_misfit()
-        except UNAVAILABLE as error:
-            raise CommandError(
-                f"The database cannot be read: {error}. Check DATABASE_URL, and that it runs."
-            ) from error
-        if misfit:
-            raise CommandError(str(misfit))
 
     async def _run(self) -> None:
         """Until somebody stops it. An edit in Slack is answered in this process, which therefore
